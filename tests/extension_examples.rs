@@ -256,10 +256,10 @@ const EXAMPLES: &[(&str, Use)] = &[
         terminal::poll("it is committed", || log().contains("[pi] Done."));
     }),
     ("plan-mode", |begin| {
-        let mut one = begin(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
+        let one = begin(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
         one.say("/plan now", "Plan mode enabled");
         one.sees("⏸ plan");
-        one.asks("do it please");
+        one.say("do it please", "plan-mode/index.ts asks").answers("plan-mode/index.ts asks", key::ESC).sees("Done.");
         assert!(!one.home.project().join("made").exists());
     }),
     ("git-checkpoint.ts", |begin| {

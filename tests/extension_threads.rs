@@ -25,6 +25,14 @@ fn with_replies(extension: &str, replies: &[Value]) -> Project {
     project.trusted()
 }
 
+/// Lets the directive of the project use a tool.
+fn granting(project: Project, tool: &str) -> Project {
+    let grant = format!("<permissions><execute><tool>{tool}</tool></execute></permissions>");
+    let directive = format!("<directive name=\"work\"><metadata>{grant}</metadata></directive>");
+    project.write(".ai/directives/work.md", &format!("```xml\n{directive}\n```\nWork.\n"));
+    project.trusted()
+}
+
 fn notices(project: &Project, id: &str) -> String {
     let events = project.events(id);
     let notices = events.iter().filter(|(name, _)| name == "notice");
@@ -250,11 +258,6 @@ fn a_tool_of_an_extension_is_granted_like_any_other() {
     let replies = |call: &str| {
         [json!({"when": {"after_tool": "count"}, "steps": [{"text": "Done."}]}), serde_json::from_str(call).unwrap()]
     };
-    let directive = |tool: &str| {
-        format!(
-            "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>{tool}</tool></execute></permissions></metadata></directive>\n```\nWork.\n"
-        )
-    };
     for (granted, call, says, failed) in [
         ("extension/count", CALLS_COUNT, "counted to 3", false),
         (
@@ -265,9 +268,7 @@ fn a_tool_of_an_extension_is_granted_like_any_other() {
         ),
         ("extension/*", r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": -1}}}]}"#, "too few", true),
     ] {
-        let project = with_replies(ALL, &replies(call));
-        project.write(".ai/directives/work.md", &directive(granted));
-        let project = project.trusted();
+        let project = granting(with_replies(ALL, &replies(call)), granted);
         let id = project.run("go");
         let result = project.event(&id, "tool_call_result");
         assert!(result["output"].as_str().unwrap().contains(says), "{granted}: {result}");
@@ -364,9 +365,7 @@ fn a_guard_sees_every_file_of_a_call_under_the_names_of_pi() {
         (json!({"files": [file("a"), file(".env")]}), true),
         (json!({"files": [file("a"), file("b")]}), false),
     ] {
-        let project = with_replies(guard, &write(input.clone()));
-        project.write(".ai/directives/work.md", "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>rye/file-system/write</tool></execute></permissions></metadata></directive>\n```\nWork.\n");
-        let project = project.trusted();
+        let project = granting(with_replies(guard, &write(input.clone())), "rye/file-system/write");
         let id = project.run("go");
         assert_eq!(project.home.project().join("a").exists(), !blocked, "{input}");
         assert!(!project.home.project().join(".env").exists());
@@ -387,9 +386,7 @@ fn what_an_extension_registers_later_counts() {
         json!({"when": {"after_tool": "late"}, "steps": [{"text": "Done."}]}),
         json!({"steps": [{"tool_call": {"name": "late", "input": {}}}]}),
     ];
-    let project = with_replies(extension, &replies);
-    project.write(".ai/directives/work.md", "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>extension/late</tool></execute></permissions></metadata></directive>\n```\nWork.\n");
-    let project = project.trusted();
+    let project = granting(with_replies(extension, &replies), "extension/late");
     let id = project.run("go");
     assert_eq!(project.event(&id, "tool_call_result")["output"], "late but there!");
 }
@@ -491,5 +488,69 @@ fn an_extension_takes_tools_out_of_use_and_puts_words_into_the_draft() {
     terminal.send_keys(key::ENTER);
     terminal.wait_for("Done.");
     assert!(!project.home.project().join("made").exists());
+    terminal.leave();
+}
+
+#[test]
+fn looking_at_a_request_changes_no_file() {
+    let extension = r#"import fs from "node:fs";
+export default (pi: any) => {
+  try { fs.writeFileSync("at-load", "x"); } catch {}
+  pi.on("input", (event: any) => {
+    let said = "written";
+    try { fs.writeFileSync("made", "x"); } catch (error: any) { said = error.code; }
+    return { action: "transform", text: `${event.text} ${said}` };
+  });
+};"#;
+    let project = with(extension);
+    let shown = ["context", "show", "work", "--prompt", "hello", "--text", "--model", &project.model];
+    let (code, out, err) = project.levain(&shown);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("hello EACCES"), "{out}");
+    let there = |name: &str| project.home.project().join(name).exists();
+    assert!(!there("made") && !there("at-load"));
+    let id = project.run("hello");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "hello written");
+    assert!(there("made"));
+}
+
+#[test]
+fn a_tool_of_an_extension_that_is_stopped_ends_what_it_started() {
+    let extension = r#"export default (pi: any) => pi.registerTool({ name: "wait", description: "Waits", parameters: { type: "object" },
+      execute: async () => { await pi.exec("sleep", ["5432"]); return { content: [] }; } });"#;
+    let replies = [json!({"steps": [{"tool_call": {"name": "wait", "input": {}}}]})];
+    let project = with_replies(extension, &replies);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("go on");
+    terminal.wait_for("go on");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("y allow once");
+    terminal.send_keys("y");
+    let sleeps = || {
+        let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.starts_with(b"sleep\x005432")).count()
+    };
+    terminal::poll("the program runs", || sleeps() == 1);
+    terminal.send_keys(key::ESC);
+    terminal::poll("the program has ended", || sleeps() == 0);
+    terminal.leave();
+}
+
+#[test]
+fn a_command_is_the_first_thing_in_a_thread_and_one_that_is_none_is_no_prompt() {
+    let project = with(ALL);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("/themme");
+    terminal.wait_for("/themme");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("there is no command /themme");
+    terminal.send_keys("\x15/fail");
+    terminal.wait_gone("themme");
+    terminal.send_keys(" ");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("on purpose");
     terminal.leave();
 }

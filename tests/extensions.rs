@@ -233,6 +233,23 @@ fn a_call_that_nobody_waits_for_any_more_is_interrupted() {
     assert_eq!(bench.emit("turn_end", json!({})).answers.len(), 1);
 }
 
+/// A guard that is gone would leave open what it guards.
+#[test]
+fn a_handler_that_cannot_begin_again_is_asked_and_fails() {
+    let bench = Bench::with(Limits { slice: Duration::from_millis(500), ..Limits::default() });
+    // It loads once and no more: the second time, what it wants to register again is not there.
+    let once = "import fs from 'node:fs';\nexport default (pi) => { if (!fs.existsSync('there')) throw new Error('not there'); pi.on('tool_call', () => ({ block: true })); };";
+    bench.write("there", "");
+    bench.registered("guard.js", once);
+    let jobs = "export default (pi) => { pi.on('input', () => { Promise.resolve().then(() => { for (;;) Promise.resolve().then(() => {}); }); }); };";
+    bench.registered("stuck.js", jobs);
+    fs::remove_file(bench.folder.path().join("there")).unwrap();
+    bench.emit("input", json!({}));
+    let emitted = bench.emit("tool_call", json!({"input": {}}));
+    let [answer] = emitted.answers.as_slice() else { panic!("{emitted:?}") };
+    assert!(answer.error.as_ref().unwrap().message.contains("no handler of tool_call any more"), "{emitted:?}");
+}
+
 #[test]
 fn a_call_that_waits_holds_up_no_other() {
     let bench = Bench::new();
@@ -348,16 +365,17 @@ export default (pi) => {
 fn files_are_changed_in_the_folders_of_the_policy_alone() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for name in ["open", "open/guarded", "closed", "secret"] {
-        fs::create_dir(root.join(name)).unwrap();
+    for name in ["open", "open/guarded", "open/holds/guarded", "closed", "secret"] {
+        fs::create_dir_all(root.join(name)).unwrap();
     }
+    std::os::unix::fs::symlink("old", root.join("open/link")).unwrap();
     fs::write(root.join("open/old"), "old").unwrap();
     std::os::unix::fs::symlink("../closed", root.join("open/way")).unwrap();
     std::os::unix::fs::symlink("../closed/made", root.join("open/nowhere")).unwrap();
     let policy = Policy {
         hidden: vec![root.join("secret")],
         write: vec![root.join("open")],
-        guarded: vec![root.join("open/guarded")],
+        guarded: vec![root.join("open/guarded"), root.join("open/holds/guarded")],
     };
     let settings = Settings {
         cwd: root.to_owned(),
@@ -380,6 +398,8 @@ export default (pi) => {
     said(() => fs.writeFileSync('closed/x', '')), said(() => fs.writeFileSync('open/../closed/x', '')), said(() => fs.writeFileSync('open/way/x', '')),
     said(() => fs.writeFileSync('open/nowhere', '')), said(() => fs.writeFileSync('open/guarded/x', '')), said(() => fs.renameSync('open/old', 'closed/old')),
     said(() => fs.copyFileSync('secret', 'open/s')), said(() => fs.rmSync('open', { recursive: true })), said(() => fs.mkdirSync('secret/x')),
+    said(() => fs.renameSync('open/holds', 'open/other')), said(() => fs.rmSync('open/holds', { recursive: true })),
+    said(() => fs.unlinkSync('open/link')), said(() => fs.readFileSync('open/old', 'utf8')), said(() => fs.unlinkSync('open/nowhere')),
   ]);
 };";
     bench.registered("files.js", text);
@@ -404,7 +424,12 @@ export default (pi) => {
         "EACCES",
         "EACCES",
         "EACCES",
-        "EACCES"
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "done",
+        "old",
+        "done"
     ]);
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
     assert_eq!(fs::read_dir(bench.folder.path().join("closed")).unwrap().count(), 0);

@@ -146,7 +146,7 @@ fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {
             Ok(()) => {
                 let engine = match &engine {
                     Some(engine) => engine,
-                    None => engine.insert(setup.extensions().engine(Limits::default(), None)?),
+                    None => engine.insert(setup.extensions().engine(Limits::default(), None, false)?),
                 };
                 Some(runtime.block_on(engine.load(&wanted.path))?)
             }
@@ -166,7 +166,7 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
     if !payload.is_object() {
         return Err(Failure::usage("--with is to be a JSON object: the fields of the event"));
     }
-    let engine = setup.extensions().engine(Limits::default(), None)?;
+    let engine = setup.extensions().engine(Limits::default(), None, false)?;
     let runtime = runtime()?;
     let mut output = out();
     let mut all_loaded = true;

@@ -112,7 +112,8 @@ impl Trust {
     /// The file of the person's decision on the project at `root`, whether it is there or not.
     #[must_use]
     pub fn record(dirs: &Dirs, root: &Path) -> PathBuf {
-        record(dirs, root)
+        let name = ContentHash::of(root.as_os_str().as_encoded_bytes());
+        dirs.config.join("trusted").join(format!("{}.toml", name.as_str().get(..16).unwrap_or_default()))
     }
 
     /// Whether the person ever said that they trust the project at `root`, whatever has changed there since.
@@ -185,7 +186,7 @@ impl Trust {
     /// # Errors
     /// When the record cannot be written.
     pub fn grant(dirs: &Dirs, root: &Path, runnable: &Runnable, directives: &Authorities) -> io::Result<PathBuf> {
-        let path = record(dirs, root);
+        let path = Trust::record(dirs, root);
         let folder = dirs.config.join("trusted");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (project, hash) = (root.to_owned(), runnable.hash.clone());
@@ -203,7 +204,7 @@ impl Trust {
     /// # Errors
     /// When the record is there and stays.
     pub fn revoke(dirs: &Dirs, root: &Path) -> io::Result<bool> {
-        match fs::remove_file(record(dirs, root)) {
+        match fs::remove_file(Trust::record(dirs, root)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -211,14 +212,8 @@ impl Trust {
     }
 }
 
-/// The file of a project's decision.
-fn record(dirs: &Dirs, root: &Path) -> PathBuf {
-    let name = ContentHash::of(root.as_os_str().as_encoded_bytes());
-    dirs.config.join("trusted").join(format!("{}.toml", name.as_str().get(..16).unwrap_or_default()))
-}
-
 fn decision(dirs: &Dirs, root: &Path) -> Option<Decision> {
-    toml::from_str(&fs::read_to_string(record(dirs, root)).ok()?).ok()
+    toml::from_str(&fs::read_to_string(Trust::record(dirs, root)).ok()?).ok()
 }
 
 impl Runnable {

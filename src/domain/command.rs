@@ -33,6 +33,13 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client: Option<String>,
     },
+    /// Runs the command of an extension that this text names, as a prompt with it would; what names none is refused.
+    RunCommand {
+        text: String,
+        /// As in [`Self::Submit`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<String>,
+    },
     /// Run a command of the person's own; with `shared` the model gets what it prints with the next prompt.
     Shell {
         command: String,

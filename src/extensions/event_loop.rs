@@ -37,7 +37,7 @@ struct Pending {
     limit: Duration,
     /// Whether nobody waits for it any more, and whether it may leave nothing behind; of calls, not of loading.
     call: Option<(Lost, bool)>,
-    /// The extension's file; none where only its name is known.
+    /// The extension's file.
     path: PathBuf,
     /// What it is told by that it is given up.
     signal: Option<f64>,
@@ -63,6 +63,8 @@ pub(super) struct EventLoop {
     /// The numbers of handlers, as far as they are listed.
     numbers: HashMap<Registration, f64>,
     listed: watch::Sender<Arc<Listing>>,
+    /// Handlers of extensions that could not begin again with the others.
+    unloaded: Vec<Registration>,
     /// What is registered is no longer what is listed.
     is_stale: bool,
     /// Files are being loaded one after the other.
@@ -92,6 +94,7 @@ impl EventLoop {
             loaded,
             numbers,
             listed,
+            unloaded: Vec::new(),
             is_stale: false,
             loads: false,
             signals: 0.0,
@@ -262,8 +265,15 @@ impl EventLoop {
             self.realm.modules.broken.borrow_mut().take();
             let name = path.to_string_lossy().into_owned();
             let answer = self.realm.ask(|ctx, api| load(ctx, api, &name));
-            if self.registered(&path, answer).is_ok() {
-                self.loaded.push(path);
+            match self.registered(&path, answer) {
+                Ok(_) => self.loaded.push(path),
+                Err(fault) => {
+                    let problem = fault.problem();
+                    tracing::error!(path = %path.display(), %problem.message, "an extension could not begin again");
+                    let listed = self.listed.borrow();
+                    let own = listed.handlers.iter().filter(|handler| handler.path == path);
+                    self.unloaded.extend(own.cloned());
+                }
             }
         }
         let _told_before = self.told();
@@ -310,6 +320,8 @@ impl EventLoop {
                 listing.handlers.push(registration);
             }
         }
+        // They are asked, and fail: what they guard is not left open because they are gone.
+        listing.handlers.extend(self.unloaded.iter().cloned());
         self.listed.send_replace(Arc::new(listing));
     }
 
@@ -325,16 +337,18 @@ impl EventLoop {
         match ask {
             Ask::Handler { handler, payload } => self.ask_handler(handler, payload, (preview, lost, reply)),
             Ask::Command { name, arguments } => {
+                let called = name.clone();
                 let begin = |realm: &Realm, lost: &Lost| {
                     realm.begin(Some(lost), |_, api| {
                         api.get::<_, Function<'_>>("callCommand")?.call((name, arguments, Plain::map([])))
                     })
                 };
-                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, |_, _| {});
+                let path = self.path_of(|listing| &listing.commands, &called);
+                self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
             }
             Ask::Tool { name, call_id, arguments, said } => {
                 self.signals += 1.0;
-                let signal = self.signals;
+                let (signal, called) = (self.signals, name.clone());
                 let begin = move |realm: &Realm, lost: &Lost| {
                     realm.begin(Some(lost), |ctx, api| {
                         let emit = move |partial: Plain| {
@@ -347,12 +361,20 @@ impl EventLoop {
                     })
                 };
                 let waiting = self.pending.len();
-                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, |_, _| {});
+                let path = self.path_of(|listing| &listing.tools, &called);
+                self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
                 if let Some(one) = self.pending.get_mut(waiting) {
                     one.signal = Some(signal);
                 }
             }
         }
+    }
+
+    /// The file of the extension that has a tool or a command.
+    fn path_of(&self, all: impl Fn(&Listing) -> &Vec<Value>, name: &str) -> PathBuf {
+        let listing = self.listed.borrow();
+        let found = all(&listing).iter().find(|one| one.get("name").and_then(Value::as_str) == Some(name));
+        found.and_then(|one| one.get("path")?.as_str()).map(PathBuf::from).unwrap_or_default()
     }
 
     fn ask_handler(&mut self, handler: Registration, payload: Value, terms: Terms) {
@@ -362,7 +384,7 @@ impl EventLoop {
         let number = self.numbers.get(&handler).copied();
         let Registration { event, path, index } = handler;
         let Some(number) = number else {
-            let message = format!("it registers no handler of {event} any more");
+            let message = format!("it has no handler of {event} any more");
             let file = Some(path.to_string_lossy().into_owned());
             let error = Some(Problem { message, file, ..Problem::default() });
             let answer = Answer { path, index, took: 0.0, result: None, value: None, error };

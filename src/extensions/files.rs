@@ -109,8 +109,8 @@ pub(super) fn kind_of(policy: &Policy, path: &str) -> u8 {
     }
 }
 
-/// `fs`.
-pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> Plain {
+/// `fs`. Where nothing `changes`, it only reads.
+pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain, changes: bool) -> Plain {
     let asked = ["path", "from", "prefix"].iter().find_map(|name| arguments.get(name)?.text()).unwrap_or_default();
     let path = cwd.join(asked);
     let look = |call: &str, work: &dyn Fn(&Path) -> io::Result<Plain>| match open_to(policy, &path)
@@ -147,6 +147,9 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
                 meta.map_or_else(|error| failed(&error, "lstat", asked), |meta| fine(stat(&meta)))
             }
         }
+        other if !changes => {
+            refused("EACCES", &format!("EACCES: nothing is changed while somebody only looks, {other} '{asked}'"))
+        }
         other => match change(policy, cwd, other, arguments) {
             Ok(value) => fine(value),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -162,6 +165,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
     let text = |name: &str| arguments.get(name).and_then(Plain::text).unwrap_or_default();
     let is = |name: &str| arguments.get(name).is_some_and(Plain::is_true);
     let at = |name: &str| writable(policy, &cwd.join(text(name)));
+    let entry = |name: &str| entry_of(policy, &cwd.join(text(name)));
     let told = |path: &Path| Plain::Text(path.to_string_lossy().into_owned());
     match operation {
         "write" => {
@@ -201,7 +205,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             Err(io::ErrorKind::AlreadyExists.into())
         }
         "remove" => {
-            let path = at("path")?;
+            let path = entry("path")?;
             let removed = match fs::symlink_metadata(&path) {
                 Ok(meta) if meta.is_dir() && (is("dir") || is("any")) => {
                     if is("recursive") {
@@ -218,7 +222,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
                 other => other.map(|()| Plain::Nothing),
             }
         }
-        "rename" => fs::rename(at("from")?, at("to")?).map(|()| Plain::Nothing),
+        "rename" => fs::rename(entry("from")?, entry("to")?).map(|()| Plain::Nothing),
         "copy" => {
             let (from, to) = (read(policy, &cwd.join(text("from")))?, at("to")?);
             if is("exclusive") && to.exists() {
@@ -251,13 +255,29 @@ fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
         }
     };
     let real = missing.into_iter().rev().fold(real, |path, name| path.join(name));
-    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
-    let is_folder_itself = policy.write.contains(&real);
-    if within(&policy.write) && !is_folder_itself && !within(&policy.guarded) && !within(&policy.hidden) {
+    if is_open(policy, &real) { Ok(real) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// Where the entry of a folder lies that is removed or renamed: a link is that itself, not what it leads to. It may hold
+/// nothing that the policy guards or hides.
+fn entry_of(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let real = fs::canonicalize(parent)?.join(name);
+    let holds = |paths: &[PathBuf]| paths.iter().any(|path| path.starts_with(&real));
+    if is_open(policy, &real) && !holds(&policy.guarded) && !holds(&policy.hidden) {
         Ok(real)
     } else {
         Err(io::ErrorKind::PermissionDenied.into())
     }
+}
+
+/// Whether something may be changed there.
+fn is_open(policy: &Policy, real: &Path) -> bool {
+    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
+    let is_folder_itself = policy.write.iter().any(|folder| folder == real);
+    within(&policy.write) && !is_folder_itself && !within(&policy.guarded) && !within(&policy.hidden)
 }
 
 fn entries(path: &Path) -> io::Result<Plain> {

@@ -222,7 +222,10 @@ impl Host {
                 Plain::Map(variables.map(|(name, value)| (name.clone(), Plain::Text(value.clone()))).collect())
             }
             "cwd" => Plain::Text(self.settings.cwd.to_string_lossy().into_owned()),
-            "fs" => files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2)),
+            "fs" => {
+                let looks = self.asker(channel(at(0)).unwrap_or_default()).preview;
+                files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2), !looks)
+            }
             "module" => files::module(&self.settings.policy, text(0), text(1)),
             "watch" => refused("ENOSYS", "watching files is not offered here"),
             "spawn" => self.spawn(at(0), at(1), at(2)),
@@ -251,19 +254,8 @@ impl Host {
             return Promised::Now(fine(Plain::Nothing));
         }
         let (asked, with) = (at(2).text().unwrap_or_default(), at(3));
-        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone());
-        if let (Some((outside, runtime)), Some(number)) = (outside, channel(at(1))) {
-            let owner = channel(at(0)).unwrap_or_default();
-            let asked = if name == "ui" { format!("ui.{asked}") } else { asked.to_owned() };
-            let act = outside.act(self.asker(owner), asked, with.clone().into());
-            // Told however it ends: whoever waits goes on then.
-            let messages = self.settled.messages.clone();
-            let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
-            let task = runtime.spawn(async move {
-                let mut done = done;
-                done.answer = Some(act.await);
-            });
-            self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None });
+        let named = if name == "ui" { format!("ui.{asked}") } else { asked.to_owned() };
+        if let Some(number) = channel(at(1)).filter(|number| self.begin_act(at(0), *number, named, with)) {
             return Promised::Later(number);
         }
         self.say(asked, with);
@@ -278,22 +270,27 @@ impl Host {
         })
     }
 
-    /// Starts a process, which is told of on the channel when it has ended: what it printed, then that it is over.
-    fn spawn(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
+    /// Has something done outside that takes time, which is told of under this number; false where nobody does such things.
+    fn begin_act(&mut self, owner: &Plain, number: u64, name: String, arguments: &Plain) -> bool {
         let outside = self.settings.outside.clone().zip(self.settled.runtime.clone());
-        let (Some((outside, runtime)), Some(to)) = (outside, channel(to)) else {
-            return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default());
-        };
+        let Some((outside, runtime)) = outside else { return false };
         let owner = channel(owner).unwrap_or_default();
-        let act = outside.act(self.asker(owner), "process.run".to_owned(), spec.clone().into());
+        let act = outside.act(self.asker(owner), name, arguments.clone().into());
+        // Told however it ends: whoever waits goes on then.
         let messages = self.settled.messages.clone();
-        let number = to | PROCESS;
-        let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was ended"))) };
+        let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
         let task = runtime.spawn(async move {
             let mut done = done;
             done.answer = Some(act.await);
         });
         self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None });
+        true
+    }
+
+    /// Starts a process, which is told of on the channel when it has ended: what it printed, then that it is over.
+    fn spawn(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
+        let to = channel(to).filter(|to| self.begin_act(owner, to | PROCESS, "process.run".to_owned(), spec));
+        let Some(to) = to else { return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default()) };
         // A process is called by the number of its channel.
         let number = whole_number(to);
         fine(Plain::map([("id", number.clone()), ("pid", number)]))

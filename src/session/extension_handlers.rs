@@ -99,7 +99,10 @@ impl ExtensionHandlers {
     }
 
     pub(super) fn changed(&self, state: &State) {
-        self.thread.changed(state);
+        // Without extensions nobody asks.
+        if self.loaded().engine.is_some() {
+            self.thread.changed(state);
+        }
     }
 
     fn loaded(&self) -> Arc<Loaded> {
@@ -159,15 +162,12 @@ impl ExtensionHandlers {
                 names.join(", ")
             ));
         }
-        let is_lost = |paths: &[(PathBuf, String)]| {
-            let still_there = before.paths.iter().filter(|(path, _)| files.iter().any(|(file, _)| file == path));
-            still_there.filter(|known| !paths.contains(known)).count() > 0
-        };
-        let kept = |files| Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() };
         let mut loaded = Loaded::default();
         if !may_run.is_empty() {
             let (extensions, outside) = (self.extensions.clone(), Arc::clone(&self.thread) as Arc<dyn Outside>);
-            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS, Some(outside))).await;
+            // Whoever only lists or looks has no thread.
+            let changes = self.thread.is_one();
+            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS, Some(outside), changes)).await;
             match started.map_err(|failed| failed.to_string()).and_then(|engine| engine.map_err(|e| e.to_string())) {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
@@ -177,10 +177,11 @@ impl ExtensionHandlers {
                 Err(error) => told.push(format!("no extension is loaded: {error}")),
             }
         }
-        if is_lost(&loaded.paths) {
+        let mut still_there = before.paths.iter().filter(|(path, _)| files.iter().any(|(file, _)| file == path));
+        if still_there.any(|known| !loaded.paths.contains(known)) {
             // Half of a change never counts, and a guard that no longer loads would be one that is gone.
             told.push("the extensions that were loaded before stay as they were".to_owned());
-            return (kept(files), told);
+            return (Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() }, told);
         }
         loaded.files = files;
         let reason = json!({"type": "session_shutdown", "reason": "reload"});

@@ -7,7 +7,7 @@ use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, KnownTool, ModelRef, Permissions, SandboxMode, Shown, ShownPlace,
-    State, ThreadId, ThreadKind, ToolSpec, Verdict,
+    State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
 use crate::extensions::{Asker, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
@@ -62,10 +62,9 @@ pub(super) struct ExtensionThread {
 
 impl ExtensionThread {
     pub(super) fn new(setup: &Setup, thread: Option<ThreadId>) -> Arc<Self> {
-        let home = setup.user_space().parent().map_or_else(|| setup.dirs.home.clone(), Path::to_owned);
         Arc::new(Self {
             root: setup.project.root.clone(),
-            home,
+            home: setup.prompt_home(),
             environment: setup.environment(),
             file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path()),
             sandbox: setup.sandbox(),
@@ -112,6 +111,11 @@ impl ExtensionThread {
         if let Some((thread, _)) = self.thread.get() {
             thread.append(ExtensionEntry::Details { call_id, details }).await;
         }
+    }
+
+    /// Whether it is a thread, and not somebody who only lists or looks.
+    pub(super) fn is_one(&self) -> bool {
+        self.entries.is_some()
     }
 
     /// Whether a person can be asked.
@@ -383,7 +387,7 @@ fn dialog(name: &str, arguments: &Value) -> Option<Dialog> {
     Some(match name {
         "ui.select" => {
             let options = arguments.get("options").and_then(Value::as_array).into_iter().flatten();
-            Dialog::Select { title, options: options.filter_map(Value::as_str).map(str::to_owned).collect() }
+            Dialog::Select { title, options: options.filter_map(Value::as_str).map(plain).collect() }
         }
         "ui.confirm" => Dialog::Confirm { title, message: text("message") },
         "ui.input" => Dialog::Input { title, placeholder: text("placeholder") },
@@ -417,14 +421,18 @@ fn mode(options: Option<&Value>) -> PromptMode {
 
 /// What only reads, and so may be asked while somebody only looks.
 fn only_reads(name: &str) -> bool {
-    const TELLS: [&str; 4] = ["run.abort", "run.shutdown", "session.append", "ui.notify"];
-    !name.contains(".set") && !TELLS.contains(&name)
+    const TELLS: [&str; 3] = ["run.abort", "run.shutdown", "session.append"];
+    let shows = name.starts_with("ui.") && name != "ui.available";
+    !shows && !name.contains(".set") && !TELLS.contains(&name)
 }
 
-/// The name of an extension, for people.
+/// The name of an extension, for people: its file, and with an index the folder that it stands for.
 fn called(asker: &Asker) -> String {
-    let name = asker.path.as_deref().and_then(Path::file_name);
-    name.map_or_else(|| "an extension".to_owned(), |name| name.to_string_lossy().into_owned())
+    let Some(path) = &asker.path else { return "an extension".to_owned() };
+    let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
+    let shown = folder.and_then(Path::parent).and_then(|above| path.strip_prefix(above).ok());
+    let shown = shown.or_else(|| path.file_name().map(Path::new)).unwrap_or(path);
+    shown.display().to_string()
 }
 
 impl Outside for ExtensionThread {
@@ -449,15 +457,10 @@ impl Outside for ExtensionThread {
         let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
             Box::pin(std::future::ready(Err(refusal)))
         };
-        if name == "process.run" {
+        if let "process.run" | "exec" = name.as_str() {
             return match self.program(&arguments) {
+                Ok((program, longest)) if name == "exec" => Box::pin(async move { Ok(exec(program, longest).await) }),
                 Ok((program, longest)) => Box::pin(process(program, None, longest)),
-                Err(refusal) => refused(refusal),
-            };
-        }
-        if name == "exec" {
-            return match self.program(&arguments) {
-                Ok((program, longest)) => Box::pin(async move { Ok(exec(program, longest).await) }),
                 Err(refusal) => refused(refusal),
             };
         }
@@ -469,7 +472,7 @@ impl Outside for ExtensionThread {
                 return Box::pin(std::future::ready(Ok(Value::Null)));
             }
             let within = arguments.get("timeout").and_then(Value::as_u64).map(Duration::from_millis);
-            // What was shown of an option may be less than the option.
+            // What was shown of an option is less than the option where that has colours.
             let options = arguments.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
             let answer = thread.ask(called(&asker), dialog);
             return Box::pin(async move {
@@ -537,7 +540,6 @@ impl Outside for ExtensionThread {
 }
 
 fn is_idle(state: &State) -> bool {
-    use crate::domain::Status;
     !matches!(state.status, Status::Running | Status::Queued) && state.approvals.is_empty()
 }
 

@@ -16,9 +16,11 @@ pub(super) struct ExtensionTools {
 impl ExtensionTools {
     /// Every tool, whether or not extensions want it to be offered.
     pub(super) fn all(&self) -> Vec<KnownTool> {
-        let mut all = self.others.tools();
-        all.extend(self.extensions.tools());
-        KnownTool::settle_names(&mut all);
+        let (mut all, own) = (self.others.tools(), self.extensions.tools());
+        if !own.is_empty() {
+            all.extend(own);
+            KnownTool::settle_names(&mut all);
+        }
         all
     }
 }
@@ -26,6 +28,9 @@ impl ExtensionTools {
 impl ToolRunner for ExtensionTools {
     fn tools(&self) -> Vec<KnownTool> {
         let mut all = self.all();
+        if !self.extensions.narrows() {
+            return all;
+        }
         all.retain(|tool| self.extensions.is_active(tool));
         all
     }
@@ -49,12 +54,9 @@ impl ToolRunner for ExtensionTools {
         isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
-        if !self.all().iter().any(|tool| tool.item == item && self.extensions.is_active(tool))
-            && self.extensions.narrows()
-        {
-            return Box::pin(std::future::ready(ToolOutcome::failed(format!(
-                "{item} was not run: an extension has taken it out of use."
-            ))));
+        if self.extensions.narrows() && !self.tools().iter().any(|tool| tool.item == item) {
+            let why = format!("{item} was not run: an extension has taken it out of use.");
+            return Box::pin(std::future::ready(ToolOutcome::failed(why)));
         }
         let Some(name) = item.strip_prefix(ITEM) else { return self.others.run(item, call, isolation, listener) };
         if isolation == Isolation::Sandbox {

@@ -4,7 +4,7 @@ use super::setup::Setup;
 use crate::config::{Dirs, Trust};
 use crate::extensions::{Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where a project keeps extensions, that of pi behind our own.
@@ -36,9 +36,8 @@ impl Setup {
     /// The extensions of the project and the person's own.
     #[must_use]
     pub fn extensions(&self) -> Extensions {
-        let home = self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned);
         let (dirs, root) = (self.dirs.clone(), self.project.root.clone());
-        Extensions { dirs, root, home, environment: self.environment() }
+        Extensions { dirs, root, home: self.prompt_home(), environment: self.environment() }
     }
 }
 
@@ -66,19 +65,23 @@ impl Extensions {
         Trust::of(&self.dirs, &self.root).allows()
     }
 
-    /// Starts an engine with none of them in it. Waits for it.
+    /// Starts an engine with none of them in it. Waits for it. With `changes` they may change files, as tools may.
     ///
     /// # Errors
     /// As [`Engine::start`].
-    pub fn engine(&self, limits: Limits, outside: Option<Arc<dyn Outside>>) -> Result<Engine, EngineError> {
+    pub fn engine(
+        &self,
+        limits: Limits,
+        outside: Option<Arc<dyn Outside>>,
+        changes: bool,
+    ) -> Result<Engine, EngineError> {
         let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
         let variables = self.environment.variables();
         let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
         let hidden = vec![self.dirs.config.clone(), self.dirs.state.clone()];
-        // Those of a thread may change what commands of tools may; without a thread nothing is changed.
         let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
         let write = vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")];
-        let write = if outside.is_some() { write } else { Vec::new() };
+        let write = if changes { write } else { Vec::new() };
         let guarded = [".ai", ".pi/extensions", ".git/hooks", ".git/config"].map(|path| self.root.join(path));
         let own = OWN_FOLDERS.map(|folder| self.home.join(folder));
         let policy = Policy { hidden, write, guarded: guarded.into_iter().chain(own).collect() };

@@ -63,7 +63,7 @@ impl Setup {
     }
 
     /// The folder that holds the person's own `.ai`, and so their skills and templates.
-    fn prompt_home(&self) -> PathBuf {
+    pub(super) fn prompt_home(&self) -> PathBuf {
         self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned)
     }
 

@@ -3,6 +3,7 @@
 use super::message::{PromptRow, ThreadRow};
 use super::model::Model;
 use super::picker::best;
+use super::thread_view::Link;
 use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;
 use crate::domain::attachment::THREAD;
@@ -91,12 +92,15 @@ impl Model {
         self.composer.first_letter() == Some('/')
     }
 
-    /// Whether a draft begins with the name of a skill, a template or an extension's command, or may: where no worker has
-    /// told of commands, only it can know.
+    /// Whether a draft begins with the name of a skill, a template or an extension's command, as far as those are known.
     pub(super) fn is_prompt_name(&self, text: &str) -> bool {
         let word = text.split(char::is_whitespace).next().unwrap_or_default();
-        let unknown = self.browser.extensions && self.view.state.is_none();
-        unknown || word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
+        word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
+    }
+
+    /// Whether the worker that is started is to say if there is such a command: there are extensions, or may be.
+    pub(super) fn may_name_commands(&self) -> bool {
+        self.view.link == Link::Draft && !self.browser.no_extensions
     }
 
     /// Skills and templates, and the commands of extensions.

@@ -47,8 +47,8 @@ pub struct ContextBrowser {
     /// Skills and templates, and whether they were asked for since a `/` was written.
     pub(super) prompts: Vec<PromptRow>,
     pub(super) prompts_asked: bool,
-    /// There are extensions: what commands they have is known once a worker has loaded them.
-    pub(super) extensions: bool,
+    /// It is known that there are no extensions.
+    pub(super) no_extensions: bool,
 }
 
 /// Which request the person wants to see.
@@ -176,7 +176,7 @@ impl Model {
     }
 
     pub(super) fn prompts_listed(&mut self, prompts: Vec<PromptRow>, extensions: bool) {
-        (self.browser.prompts, self.browser.extensions) = (prompts, extensions);
+        (self.browser.prompts, self.browser.no_extensions) = (prompts, !extensions);
         if self.names_prompt() {
             self.complete();
             self.changed = true;

@@ -33,7 +33,9 @@ impl Model {
         if let Some((command, argument)) = slash(line).filter(|_| !goes_on) {
             return self.line_for_command(layout, command, argument);
         }
-        if let Some(unknown) = misspelt(line).filter(|_| !goes_on) {
+        if let Some(unknown) =
+            misspelt(line).filter(|_| !goes_on && !self.is_prompt_name(line) && !self.may_name_commands())
+        {
             self.say(Level::Warning, unknown);
             return Vec::new();
         }

@@ -6,7 +6,6 @@
 
 mod answering;
 pub mod approval;
-mod asked;
 mod attention;
 pub mod beside;
 mod budget;
@@ -21,6 +20,7 @@ mod drafts;
 mod dropped;
 mod entries;
 pub mod export;
+mod extension_ui;
 mod following;
 pub mod fork;
 mod forking;

@@ -33,7 +33,8 @@ impl Model {
                     Vec::new()
                 });
             }
-            if let Some(unknown) = misspelt(&text).filter(|_| !self.is_prompt_name(&text)) {
+            let known = self.is_prompt_name(&text) || self.may_name_commands();
+            if let Some(unknown) = misspelt(&text).filter(|_| !known) {
                 self.say(Level::Warning, unknown);
                 return Vec::new();
             }
@@ -110,7 +111,10 @@ impl Model {
         let client = Some(client);
         let remember = remembered(&text);
         let sent = if held.is_some() { Sent::FrozenRequest } else { Sent::Prompt };
+        // What may be a command alone is no prompt where it is none.
+        let only_command = misspelt(&text).is_some() && !self.is_prompt_name(&text);
         let command = |text, held: Option<Arc<FrozenRequest>>| match held {
+            None if only_command => Command::RunCommand { text, client },
             Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)), client },
             None => Command::Submit { text, mode, images, files, client },
         };

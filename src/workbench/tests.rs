@@ -194,6 +194,7 @@ impl Session {
 #[test]
 fn a_misspelt_command_is_not_sent() {
     let mut session = session();
+    session.tell(Message::Prompts(Vec::new(), false));
     session.write("/themme").keys("enter");
     assert_eq!((session.effects(), session.draft()), (Vec::new(), "/themme".into()));
     let notice = session.model.notice().unwrap().text.clone();

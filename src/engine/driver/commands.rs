@@ -3,9 +3,9 @@
 use super::Audience;
 use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
-use crate::domain::event::{EndReason, PromptMode};
+use crate::domain::event::{CancelScope, EndReason, PromptMode};
 use crate::domain::title;
-use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent};
+use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent, ToAttach};
 use crate::engine::thread::Effect;
 
 impl<A: Audience> Driver<A> {
@@ -16,25 +16,12 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Submit { text, mode, images, files, client } => {
-                // A directive that begins needs no words of a person's.
-                if text.trim().is_empty() && self.thread.prompts > 0 {
-                    return Err("there is nothing to send".into());
-                }
+                self.submit(text, mode, (images, files), client).await?;
+            }
+            Command::RunCommand { text, client } => {
                 self.may_take(&text)?;
                 Self::may_be_called(client.as_deref())?;
-                if let Some((name, arguments)) = self.offered_command(&text) {
-                    let (images, files) = (Vec::new(), Vec::new());
-                    let prompt = self.thread.prompts + 1;
-                    let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
-                    return self.run_command(queued, name, arguments).await;
-                }
-                let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
-                let images = self.wait_for(attached(attach)).await?;
-                let files = self.wait_for(included(self.includes(files))).await?;
-                self.may_take_all(&text, &files)?;
-                let prompt = self.thread.prompts + 1;
-                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
-                self.accept(Event::Prompt(queued)).await?;
+                self.run_command(text, client).await?;
             }
             Command::Shell { command, shared } => {
                 self.may_take(&command)?;
@@ -63,7 +50,9 @@ impl<A: Audience> Driver<A> {
                 self.hang_up();
                 self.todo.push_back(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
             }
-            Command::Cancel { .. } if !self.thread.is_working() && self.dialogs.stop_commands() => {}
+            // A person stops what they began; whoever stops the thread stops that with it.
+            Command::Cancel { scope: CancelScope::Turn }
+                if !self.thread.is_working() && self.dialogs.stop_commands() => {}
             // Who waits for a handler wants to go on without it.
             Command::Cancel { scope } if self.skip_handler(scope) => {}
             // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
@@ -114,5 +103,30 @@ impl<A: Audience> Driver<A> {
             }
         }
         Ok(())
+    }
+
+    async fn submit(
+        &mut self,
+        text: String,
+        mode: PromptMode,
+        (images, files): (Vec<String>, Vec<ToAttach>),
+        client: Option<String>,
+    ) -> Result<(), String> {
+        // A directive that begins needs no words of a person's.
+        if text.trim().is_empty() && self.thread.prompts > 0 {
+            return Err("there is nothing to send".into());
+        }
+        self.may_take(&text)?;
+        Self::may_be_called(client.as_deref())?;
+        if self.offered_command(&text).is_some() {
+            return self.run_command(text, client).await;
+        }
+        let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
+        let images = self.wait_for(attached(attach)).await?;
+        let files = self.wait_for(included(self.includes(files))).await?;
+        self.may_take_all(&text, &files)?;
+        let prompt = self.thread.prompts + 1;
+        let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+        self.accept(Event::Prompt(queued)).await
     }
 }

@@ -4,6 +4,7 @@ use super::Audience;
 use super::dialogs::{Asked, Happened, LARGEST, MOST};
 use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
+use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Event, ExtensionEntry, OpenDialog, PromptEvent, Shown, SuggestedDraft, ThreadEvent,
     ThreadKind,
@@ -24,28 +25,26 @@ impl<A: Audience> Driver<A> {
         Some((name.to_owned(), arguments.trim().to_owned()))
     }
 
-    /// Runs a command of an extension beside the thread, for the prompt that names it.
+    /// Runs the command of an extension that a prompt names, beside the thread.
     ///
     /// # Errors
-    /// The sentence for whoever asked, where it cannot run here.
-    pub(super) async fn run_command(
-        &mut self,
-        queued: PromptEvent,
-        name: String,
-        arguments: String,
-    ) -> Result<(), String> {
+    /// The sentence for whoever asked, where there is none or it cannot run here.
+    pub(super) async fn run_command(&mut self, text: String, client: Option<String>) -> Result<(), String> {
+        let Some((name, arguments)) = self.offered_command(&text) else {
+            let word = text.split_whitespace().next().unwrap_or_default();
+            return Err(format!("there is no command {word}, neither of levain nor of an extension"));
+        };
         if self.thread.kind != ThreadKind::Interactive {
             return Err(format!(
                 "/{name} is a command of an extension, which runs in threads that a person talks with"
             ));
         }
-        if let PromptEvent::PromptQueued { prompt, text, .. } = &queued {
-            let (prompt, text, by) = (*prompt, text.clone(), format!("/{name}"));
-            self.accept(Event::Prompt(queued)).await?;
-            // Before it is taken: no handler is asked about it, and it waits for no turn.
-            let handled = PromptEvent::PromptHandled { prompt, text, by, steps: Vec::new() };
-            self.todo.push_front(Effect::Emit(Event::Prompt(handled)));
-        }
+        let (prompt, mode, images, files) = (self.thread.prompts + 1, PromptMode::Steer, Vec::new(), Vec::new());
+        let queued = PromptEvent::PromptQueued { prompt, text: text.clone(), mode, images, files, client };
+        self.accept(Event::Prompt(queued)).await?;
+        // Before it is taken: no handler is asked about it, and it waits for no turn.
+        let handled = PromptEvent::PromptHandled { prompt, text, by: format!("/{name}"), steps: Vec::new() };
+        self.todo.push_front(Effect::Emit(Event::Prompt(handled)));
         let handlers = Arc::clone(&self.settings.handlers);
         self.dialogs.running.spawn(async move {
             let done = handlers.command(name.clone(), arguments).await;
@@ -134,7 +133,7 @@ impl Handle {
 
 impl Access {
     fn tell(&self, asked: Asked) {
-        // What a busy thread does not take is shown the next time.
+        // Whoever shows more than a busy thread can take is not waited for: it is left out.
         let _busy = self.0.upgrade().map(|sender| sender.try_send(DriverMessage::Extension(asked)));
     }
 }

@@ -84,10 +84,10 @@ impl<A: Audience> Driver<A> {
         }
         self.ready_handlers().await;
         self.tell_news();
-        if !*self.pipeline.begun.0.borrow() {
-            let mut begun = self.pipeline.begun.0.subscribe();
+        if *self.pipeline.begins.borrow() {
+            let mut begins = self.pipeline.begins.subscribe();
             return self.start(Goal::Begin { prompt }, |_| async move {
-                let _gone = begun.wait_for(|begun| *begun).await;
+                let _gone = begins.wait_for(|begins| !begins).await;
                 Made::Begun
             });
         }
@@ -294,7 +294,7 @@ impl<A: Audience> Driver<A> {
             (Goal::Observe, made) => {
                 if let Made::Stage(passed) = made {
                     if passed.chain.stage() == Stage::SessionStart {
-                        self.pipeline.begun.0.send_replace(true);
+                        self.pipeline.begins.send_replace(false);
                     }
                     let steps: Vec<Step> = passed.asked.into_iter().map(|asked| asked.step).collect();
                     self.tell_failures(&steps);

@@ -24,7 +24,7 @@ impl<A: Audience> Driver<A> {
         for (stage, fields) in self.observed(event, rested) {
             if self.has(stage) && self.pipeline.observed.len() < MOST_OBSERVED {
                 if stage == Stage::SessionStart {
-                    self.pipeline.begun.0.send_replace(false);
+                    self.pipeline.begins.send_replace(true);
                 }
                 self.pipeline.observed.push_back(Chain::Observe { stage, event: fields });
             }

@@ -80,21 +80,12 @@ pub(super) struct Pipeline {
     pub(super) edits: Option<HistoryEdits>,
     /// A handler gave a summary, or wants none.
     pub(super) compact: Option<Compact>,
-    /// Nobody is still being told that the thread begins: until then no prompt is taken, as whoever is told may register more.
-    pub(super) begun: Begun,
+    /// Some are still being told that the thread begins. No prompt is taken then, as whoever is told may register more.
+    pub(super) begins: watch::Sender<bool>,
     /// The thread works since the last `agent_start`.
     pub(super) runs: bool,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
-}
-
-/// Whether those who are told that a thread begins have been told.
-pub(super) struct Begun(pub(super) watch::Sender<bool>);
-
-impl Default for Begun {
-    fn default() -> Self {
-        Self(watch::Sender::new(true))
-    }
 }
 
 /// What a job has to say.

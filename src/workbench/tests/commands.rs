@@ -147,3 +147,15 @@ fn a_prompt_is_known_by_the_queue_that_is_told_before_its_event() {
     session.accepted(2, 2, "later");
     assert_eq!(session.model.view.queued().count(), 1);
 }
+
+#[test]
+fn what_may_be_a_command_of_an_extension_is_no_prompt_where_it_is_none() {
+    let mut session = session();
+    session.tell(Message::Prompts(Vec::new(), true));
+    session.write("/pirate").keys("enter");
+    let run = |effect: &Effect| matches!(effect, Effect::Start { first: Command::RunCommand { text, .. }, .. } if text == "/pirate");
+    assert!(session.effects().iter().any(run));
+    session.tell(opened(id())).tell(Message::Connected { thread_id: id() });
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "there is no command".into() }));
+    assert_eq!(session.draft(), "/pirate");
+}

@@ -111,6 +111,7 @@ fn a_held_request_is_dropped_or_kept_by_lines() {
 #[test]
 fn a_misspelt_command_is_told_and_becomes_no_draft() {
     let mut session = session();
+    session.tell(Message::Prompts(Vec::new(), false));
     line(&mut session, "/themme dark");
     assert!(session.model.notice().unwrap().text.contains("did you mean /theme?"));
     assert_eq!(session.draft(), "");

@@ -24,8 +24,16 @@ impl Model {
 
     /// Rows above and below the draft.
     pub(super) fn shown_rows(&self) -> (u16, u16) {
-        let rows = |place| u16::try_from(self.shown_at(place).len()).unwrap_or(u16::MAX);
-        (rows(ShownPlace::AboveDraft), rows(ShownPlace::BelowDraft).saturating_add(rows(ShownPlace::Status)))
+        let (mut above, mut below, mut status) = (0, 0, 0_u16);
+        for shown in self.view.state.iter().flat_map(|state| &state.shown) {
+            let lines = u16::try_from(shown.lines.len()).unwrap_or(u16::MAX);
+            match shown.place {
+                ShownPlace::AboveDraft => above = lines.saturating_add(above),
+                ShownPlace::BelowDraft => below = lines.saturating_add(below),
+                ShownPlace::Status => status = 1,
+            }
+        }
+        (above, status.saturating_add(below))
     }
 
     /// The questions that wait in the thread on the screen.
