@@ -661,10 +661,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         queue: Vec::new(),
         approvals: Vec::new(),
         handling: None,
-        dialogs: Vec::new(),
-        shown: Vec::new(),
-        suggested: None,
-        commands: Vec::new(),
+        extensions: crate::domain::OfExtensions::default(),
     }
 }
 

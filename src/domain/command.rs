@@ -3,8 +3,8 @@
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
-    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Image, Limits, ModelRef, OpenDialog, Shown,
-    Status, SuggestedDraft, ThreadKind, ToAttach, Tokens, Waiting,
+    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Gesture, Image, Limits, ModelRef,
+    OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, SuggestedDraft, ThreadKind, ToAttach, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -103,6 +103,14 @@ pub enum Command {
     Resume {
         how: Resume,
     },
+    /// Does something that extensions are to know of at once.
+    Gesture {
+        gesture: Gesture,
+    },
+    /// Runs what an extension offers under this key, as it writes it.
+    PressShortcut {
+        key: String,
+    },
     /// Answers what an extension asks; dismisses it without a reply.
     AnswerDialog {
         id: u64,
@@ -182,7 +190,15 @@ pub struct State {
     /// The handler of the pipeline that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
-    /// What extensions ask, oldest first.
+    /// What extensions of the thread ask, show and offer.
+    #[serde(flatten)]
+    pub extensions: OfExtensions,
+}
+
+/// What extensions of a thread ask, show and offer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OfExtensions {
+    /// What they ask, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dialogs: Vec<OpenDialog>,
     /// What they show.
@@ -194,6 +210,15 @@ pub struct State {
     /// Their commands: `/NAME` runs one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<OfferedCommand>,
+    /// Keys that run something of theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortcuts: Vec<OfferedShortcut>,
+    /// Their components, the last one above the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<OpenComponent>,
+    /// Whether there are extensions, which draw for a screen of a size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draws: bool,
 }
 
 /// A command that an extension offers.

@@ -91,7 +91,7 @@ pub struct Shown {
     /// The extension's name for it: the same name takes its place.
     pub key: String,
     pub place: ShownPlace,
-    /// One for a status, more for the others.
+    /// One for a status, more for the others: text with sequences of styles (SGR) and no others.
     pub lines: Vec<String>,
 }
 
@@ -100,6 +100,10 @@ pub struct Shown {
 #[serde(rename_all = "snake_case")]
 pub enum ShownPlace {
     Status,
+    /// Below the title.
+    Header,
     AboveDraft,
     BelowDraft,
+    /// Below everything of the draft.
+    Footer,
 }

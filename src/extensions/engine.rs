@@ -128,6 +128,12 @@ impl Engine {
         answer
     }
 
+    /// Tells something that nobody waits for: a function of the JavaScript side by its name in `HOST.md`. What is told is taken in
+    /// this order, also by what was asked before.
+    pub fn tell(&self, function: &'static str, arguments: Vec<Value>) {
+        let _gone = self.send(Message::Tell(function, arguments));
+    }
+
     /// Offers an event to each handler by itself, every time with the value given here.
     ///
     /// # Errors

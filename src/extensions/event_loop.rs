@@ -10,6 +10,7 @@ use super::place::Problem;
 use super::plain::Plain;
 use super::realm::{Begun, EngineError, Fault, Realm, Waits};
 use super::settings::Settings;
+use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, Module, Object};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -118,6 +119,10 @@ impl EventLoop {
                     let _gone = reply.send(Arc::clone(&self.listed.borrow()));
                 }
                 Ok(Message::Ask { ask, preview, lost, reply }) => self.ask(ask, preview, lost, reply),
+                Ok(Message::Tell(function, arguments)) => {
+                    let told = self.realm.begin(None, |_, api| call(api, function, arguments));
+                    self.failed(told.map(drop));
+                }
                 Ok(Message::Settled(number, answer)) => {
                     let told = if number & PROCESS == 0 {
                         self.realm.resolve(number, files::answer(answer))
@@ -195,6 +200,15 @@ impl EventLoop {
             let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
             host.end_acts(|act| Some(act.owner) == owner);
         }
+        let open: Vec<u64> = {
+            let host = self.realm.host.borrow();
+            let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
+            host.attended.iter().filter(|(_, of)| Some(**of) == owner).map(|(component, _)| *component).collect()
+        };
+        for component in open {
+            let closed = self.realm.begin(None, |_, api| call(api, "closePlace", vec![component.into()]));
+            self.failed(closed.map(drop));
+        }
         if let Some(signal) = one.signal {
             let aborted =
                 self.realm.begin(None, |_, api| api.get::<_, Function<'_>>("abort")?.call((signal, "it was stopped")));
@@ -257,6 +271,9 @@ impl EventLoop {
             self.finish(one, Err(Fault::Forsaken));
         }
         self.is_stale = true;
+        if let Some(outside) = &self.settings.outside {
+            outside.restarted();
+        }
         match Realm::start(&self.settings, &self.gone, &self.settled) {
             Ok(realm) => self.realm = realm,
             Err(error) => tracing::error!(%error, "the engine of extensions could not begin again"),
@@ -298,6 +315,7 @@ impl EventLoop {
         let mut listing = Listing {
             tools: self.list("toolDescriptions"),
             commands: self.list("commandDescriptions"),
+            shortcuts: self.list("shortcutDescriptions"),
             ..Listing::default()
         };
         let events: BTreeSet<String> = self
@@ -345,6 +363,15 @@ impl EventLoop {
                 };
                 let path = self.path_of(|listing| &listing.commands, &called);
                 self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
+            }
+            Ask::Function { name, arguments } => {
+                let begin = |realm: &Realm, lost: &Lost| realm.begin(Some(lost), |_, api| call(api, name, arguments));
+                let whole = |record: &Plain, answer: &mut Answer| {
+                    if answer.result.is_none() && answer.error.is_none() {
+                        answer.result = Some(record.clone().into());
+                    }
+                };
+                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, whole);
             }
             Ask::Tool { name, call_id, arguments, said } => {
                 self.signals += 1.0;
@@ -470,6 +497,12 @@ impl EventLoop {
         let stack = error.get("stack").and_then(Plain::text);
         self.realm.modules.places.borrow().problem(message, stack)
     }
+}
+
+/// A function of the JavaScript side.
+fn call<'js>(api: &Object<'js>, name: &str, arguments: Vec<Value>) -> rquickjs::Result<rquickjs::Value<'js>> {
+    let arguments = arguments.into_iter().map(Plain::from).collect();
+    api.get::<_, Function<'_>>(name)?.call((Rest(arguments),))
 }
 
 /// `load(path, evaluate)` of the JavaScript side, which evaluates the module itself.

@@ -53,6 +53,8 @@ pub(super) struct Host {
     pub(super) files: HashMap<u64, PathBuf>,
     /// What is being done for them.
     pub(super) acts: HashMap<u64, Act>,
+    /// Components that a person is to attend to, and the numbers of their extensions.
+    pub(super) attended: HashMap<u64, u64>,
     /// How many calls are under way that may leave something behind, and how many that may not.
     pub(super) calls: (usize, usize),
     /// What is registered has changed since it was listed.
@@ -162,7 +164,7 @@ impl Host {
     pub(super) fn new(settings: Rc<Settings>, settled: Settled) -> Self {
         let (started, timers) = (Instant::now(), BTreeSet::new());
         let (lines, reports, said) = (Vec::new(), Vec::new(), Vec::new());
-        let (files, acts) = (HashMap::new(), HashMap::new());
+        let (files, acts, attended) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self {
             settings,
             started,
@@ -172,6 +174,7 @@ impl Host {
             said,
             files,
             acts,
+            attended,
             calls: (0, 0),
             registered: false,
             settled,
@@ -326,7 +329,17 @@ impl Host {
     fn call(&mut self, owner: &Plain, name: &str, arguments: &Plain) -> Plain {
         self.registered |= matches!(name, "registered" | "unregistered");
         if let Some(outside) = &self.settings.outside {
-            let asker = self.asker(channel(owner).unwrap_or_default());
+            let owner = channel(owner).unwrap_or_default();
+            let component = arguments.get("component").and_then(channel);
+            let kind = arguments.get("kind").and_then(Plain::text);
+            match (name, component) {
+                ("ui.open", Some(component)) if matches!(kind, Some("custom" | "overlay")) => {
+                    self.attended.insert(component, owner);
+                }
+                ("ui.close", Some(component)) => drop(self.attended.remove(&component)),
+                _ => {}
+            }
+            let asker = self.asker(owner);
             return files::answer(outside.call(&asker, name, arguments.clone().into()));
         }
         let value = match name {

@@ -21,6 +21,8 @@ pub(super) enum Message {
         lost: Lost,
         reply: oneshot::Sender<(Answer, Told)>,
     },
+    /// Something that nobody waits for: a function of the JavaScript side, with its arguments.
+    Tell(&'static str, Vec<Value>),
     /// What was done for an extension, by its number, is over.
     Settled(u64, Result<Value, Refusal>),
     /// Somebody no longer waits for what they asked.

@@ -81,9 +81,10 @@ impl Answer {
 pub struct Listing {
     /// Handlers of each event, in the order in which they are to be asked.
     pub handlers: Vec<Registration>,
-    /// As the JavaScript side describes them (`toolDescriptions`, `commandDescriptions`).
+    /// As the JavaScript side describes them (`toolDescriptions`, `commandDescriptions`, `shortcutDescriptions`).
     pub tools: Vec<Value>,
     pub commands: Vec<Value>,
+    pub shortcuts: Vec<Value>,
 }
 
 /// What an engine is asked to do.
@@ -93,6 +94,8 @@ pub enum Ask {
     Handler { handler: Registration, payload: Value },
     /// A command, with what stands behind its name.
     Command { name: String, arguments: String },
+    /// A function of the JavaScript side by its name in `HOST.md`, with its arguments.
+    Function { name: &'static str, arguments: Vec<Value> },
     /// A tool. What it has made so far goes to `said`.
     Tool { name: String, call_id: String, arguments: Value, said: UnboundedSender<Value> },
 }

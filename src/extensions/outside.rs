@@ -47,6 +47,9 @@ pub trait Outside: Send + Sync {
     /// # Errors
     /// [`Refusal`].
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>>;
+
+    /// The engine began again: what extensions had open is gone.
+    fn restarted(&self) {}
 }
 
 impl fmt::Debug for dyn Outside {

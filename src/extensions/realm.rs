@@ -313,9 +313,10 @@ impl Realm {
         Ok(())
     }
 
-    /// Whether something is being done that an extension may wait for.
+    /// Whether something is being done that an extension may wait for, by the program or by a person.
     pub(super) fn acts(&self) -> bool {
-        !self.host.borrow().acts.is_empty()
+        let host = self.host.borrow();
+        !host.acts.is_empty() || !host.attended.is_empty()
     }
 
     /// When the next timer is due.

@@ -2,7 +2,7 @@
 
 use super::ThreadAccess;
 use super::tools::Waiting;
-use crate::domain::{HandlerPlace, OfferedCommand, Saw, Stage, State};
+use crate::domain::{Gesture, HandlerPlace, OfferedCommand, OfferedShortcut, Saw, Stage, State};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,6 +91,27 @@ pub trait Handlers: Send + Sync {
     /// The commands of extensions.
     fn commands(&self) -> Vec<OfferedCommand> {
         Vec::new()
+    }
+
+    /// The keys that run something of theirs.
+    fn shortcuts(&self) -> Vec<OfferedShortcut> {
+        Vec::new()
+    }
+
+    /// Whether there are extensions, which may draw something.
+    fn draw(&self) -> bool {
+        false
+    }
+
+    /// A person does something that they are to know of at once. Fast: it is told on the loop.
+    fn gesture(&self, _gesture: Gesture) {}
+
+    /// Runs what one offers under a key. Losing the future ends it, with all that it started.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn shortcut(&self, key: String) -> Waiting<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Err(format!("{key} runs nothing"))))
     }
 
     /// Runs one of them. Losing the future ends it, with all that it started.

@@ -1,7 +1,7 @@
 //! What extensions can ask of their thread beside answering its stages: a person, and whatever a person could ask.
 
 use super::tools::Waiting;
-use crate::domain::{Command, Dialog, DialogReply, ExtensionEntry, Shown};
+use crate::domain::{Command, Dialog, DialogReply, ExtensionEntry, OpenComponent, Shown};
 
 /// A thread, for those who are asked in it.
 pub trait ThreadAccess: Send + Sync {
@@ -10,6 +10,9 @@ pub trait ThreadAccess: Send + Sync {
 
     /// Shows something until something else has its key, or nothing where there are no lines.
     fn show(&self, shown: Shown);
+
+    /// These components are on the screen now, and no others. Told once this is over.
+    fn components(&self, open: Vec<OpenComponent>) -> Waiting<'static, ()>;
 
     /// Tells people something, once.
     fn notice(&self, text: String);

@@ -1,5 +1,6 @@
 //! The handlers that extensions register, as those of a thread.
 
+use super::extension_text::plain;
 use super::extension_thread::{AllTools, ExtensionThread};
 use super::extensions::{Extension, Extensions};
 use super::setup::Setup;
@@ -7,8 +8,8 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, HandlerPlace, KnownTool, OfferedCommand, Origin, Permissions, Space, Stage, State, ThreadId, ToolCall,
-    ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, OfferedCommand, OfferedShortcut, Origin, Permissions, Space, Stage,
+    State, ThreadId, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
 use crate::ports::ThreadAccess;
@@ -62,6 +63,7 @@ struct Offered {
     handlers: Vec<(Handler, Registration)>,
     tools: Vec<KnownTool>,
     commands: Vec<OfferedCommand>,
+    shortcuts: Vec<OfferedShortcut>,
 }
 
 impl Offered {
@@ -84,7 +86,8 @@ impl Offered {
         }
         let tools = listing.tools.iter().filter_map(known_tool).collect();
         let commands = listing.commands.iter().filter_map(offered).collect();
-        Self { listing, handlers, tools, commands }
+        let shortcuts = listing.shortcuts.iter().filter_map(offered_shortcut).collect();
+        Self { listing, handlers, tools, commands, shortcuts }
     }
 }
 
@@ -100,7 +103,7 @@ impl ExtensionHandlers {
 
     pub(super) fn changed(&self, state: &State) {
         // Without extensions nobody asks.
-        if self.loaded().engine.is_some() {
+        if self.draw() {
             self.thread.changed(state);
         }
     }
@@ -184,6 +187,7 @@ impl ExtensionHandlers {
             return (Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() }, told);
         }
         loaded.files = files;
+        self.thread.follow(loaded.engine.as_ref());
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
         self.tell(before, Stage::SessionShutdown, &reason).await;
         if before.engine.is_some() {
@@ -226,6 +230,29 @@ impl ExtensionHandlers {
     pub(super) async fn command(&self, name: String, arguments: String) -> Result<(), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
         let (answer, _) = engine.ask(Ask::Command { name, arguments }, false).await.map_err(|e| e.to_string())?;
+        answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
+    }
+
+    /// The keys that run something of theirs.
+    pub(super) fn shortcuts(&self) -> Vec<OfferedShortcut> {
+        self.offered().shortcuts.clone()
+    }
+
+    /// Whether there are extensions.
+    pub(super) fn draw(&self) -> bool {
+        self.loaded().engine.is_some()
+    }
+
+    /// A person does something that they are to know of at once.
+    pub(super) fn gesture(&self, gesture: Gesture) {
+        self.thread.gesture(gesture);
+    }
+
+    /// Runs what one offers under a key.
+    pub(super) async fn shortcut(&self, key: String) -> Result<(), String> {
+        let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
+        let ask = Ask::Function { name: "callShortcut", arguments: vec![key.into(), json!({})] };
+        let (answer, _) = engine.ask(ask, false).await.map_err(|error| error.to_string())?;
         answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
     }
 
@@ -352,6 +379,11 @@ fn known_tool(told: &Value) -> Option<KnownTool> {
         parallel: false,
         confinable: false,
     })
+}
+
+fn offered_shortcut(told: &Value) -> Option<OfferedShortcut> {
+    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some(OfferedShortcut { key: text("key")?, about: plain(&text("description").unwrap_or_default()) })
 }
 
 fn offered(told: &Value) -> Option<OfferedCommand> {

@@ -1,15 +1,17 @@
 //! What extensions ask of their thread, answered: the names are those of `assets/extensions/HOST.md`.
 
+use super::components::Components;
 use super::entries::Entries;
+use super::extension_text::{plain, styled};
 use super::setup::{Setup, program};
 use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, KnownTool, ModelRef, Permissions, SandboxMode, Shown, ShownPlace,
-    State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
+    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Permissions, SandboxMode, Shown,
+    ShownPlace, State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
-use crate::extensions::{Asker, Outside, Refusal};
+use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
 use crate::ports::ThreadAccess;
 use crate::ports::tools::Waiting;
@@ -56,6 +58,7 @@ pub(super) struct ExtensionThread {
     /// Messages that they have sent.
     sent: AtomicU64,
     reload: AtomicBool,
+    components: Components,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -74,6 +77,7 @@ impl ExtensionThread {
             active: RwLock::default(),
             sent: AtomicU64::new(0),
             reload: AtomicBool::new(false),
+            components: Components::default(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -81,8 +85,18 @@ impl ExtensionThread {
     /// Whose extensions these are. A second thread has its own.
     pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
         if let Ok(runtime) = Handle::try_current() {
+            self.components.begin(Arc::clone(&thread), &runtime);
             let _joined_already = self.thread.set((thread, runtime));
         }
+    }
+
+    /// Draws the components of this engine from here on.
+    pub(super) fn follow(&self, engine: Option<&Arc<Engine>>) {
+        self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
+    }
+
+    pub(super) fn gesture(&self, gesture: Gesture) {
+        self.components.gesture(gesture);
     }
 
     pub(super) fn changed(&self, state: &State) {
@@ -137,7 +151,7 @@ impl ExtensionThread {
 
     fn show(&self, key: String, place: ShownPlace, lines: &[String]) {
         if let Some((thread, _)) = self.thread.get().filter(|_| self.has_person()) {
-            let lines = lines.iter().map(|line| plain(line)).collect();
+            let lines = lines.iter().map(|line| styled(line)).collect();
             thread.show(Shown { key, place, lines });
         }
     }
@@ -147,9 +161,12 @@ impl ExtensionThread {
         let state = self.state.borrow().clone();
         let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
         Some(match name {
-            // Components are not drawn, which is what the mode `rpc` of pi says to its extensions.
-            "mode" => (if self.has_person() && !asker.preview { "rpc" } else { "print" }).into(),
-            "ui.available" => false.into(),
+            "mode" => (if self.has_person() && !asker.preview { "tui" } else { "print" }).into(),
+            "ui.available" => (self.has_person() && !asker.preview).into(),
+            "terminal.size" => {
+                let screen = self.components.screen();
+                json!({"columns": screen.columns, "rows": screen.rows})
+            }
             "project.trusted" => true.into(),
             "run.idle" => of_state(&|state| is_idle(state).into()),
             "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
@@ -289,6 +306,9 @@ impl ExtensionThread {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
         let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());
         let Some((thread, _)) = self.thread.get() else { return };
+        if self.components.told(name, &called(asker), arguments) {
+            return;
+        }
         match name {
             "ui.notify" => {
                 let level = text("type").filter(|level| level != "info");
@@ -316,8 +336,14 @@ impl ExtensionThread {
                 self.show(key(), place, &lines);
             }
             "ui.clear" => {
-                for place in [ShownPlace::AboveDraft, ShownPlace::BelowDraft] {
+                self.components.cleared(&called(asker), arguments);
+                let kind = text("kind").unwrap_or_default();
+                let of_widget = [ShownPlace::AboveDraft, ShownPlace::BelowDraft];
+                for place in of_widget.into_iter().filter(|_| kind == "widget") {
                     self.show(key(), place, &[]);
+                }
+                for place in [ShownPlace::Header, ShownPlace::Footer].into_iter().filter(|_| kind != "widget") {
+                    self.show(format!("{}:{kind}", called(asker)), place, &[]);
                 }
             }
             _ => {}
@@ -396,12 +422,6 @@ fn dialog(name: &str, arguments: &Value) -> Option<Dialog> {
     })
 }
 
-/// Text without the sequences that colour it: extensions write for a terminal, and what is shown here is not theirs to
-/// steer.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
-}
-
 /// What is said, of the parts that a message can have.
 fn words(content: &Value) -> String {
     match content {
@@ -436,6 +456,10 @@ fn called(asker: &Asker) -> String {
 }
 
 impl Outside for ExtensionThread {
+    fn restarted(&self) {
+        self.components.clear();
+    }
+
     fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
         if asker.preview && !only_reads(name) {
             return Ok(Value::Null);

@@ -6,7 +6,9 @@ use super::setup::{Setup, program};
 use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
-use crate::domain::{HandlerPlace, OfferedCommand, Problem, SandboxMode, Space, Stage, State};
+use crate::domain::{
+    Gesture, HandlerPlace, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space, Stage, State,
+};
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::PromptFiles;
 use crate::items::{self, Items, Kind, Knowledge};
@@ -307,6 +309,22 @@ impl Handlers for AllHandlers {
                 None => self.files.ask(handler, call).await,
             }
         })
+    }
+
+    fn shortcuts(&self) -> Vec<OfferedShortcut> {
+        self.extensions.shortcuts()
+    }
+
+    fn draw(&self) -> bool {
+        self.extensions.draw()
+    }
+
+    fn gesture(&self, gesture: Gesture) {
+        self.extensions.gesture(gesture);
+    }
+
+    fn shortcut(&self, key: String) -> Waiting<'_, Result<(), String>> {
+        Box::pin(self.extensions.shortcut(key))
     }
 
     fn commands(&self) -> Vec<OfferedCommand> {

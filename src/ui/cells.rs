@@ -6,6 +6,7 @@ use super::links;
 use super::theme::{Role, Theme};
 use super::wrap::grapheme_columns;
 use crate::workbench::geometry::{self, Area};
+use ansi_to_tui::IntoText as _;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -96,6 +97,17 @@ impl Canvas<'_> {
         }
         let stopped = self.put(x, y, end.saturating_sub(1), &text, ink);
         self.put(stopped, y, end, "…", ink)
+    }
+
+    /// Writes text with sequences of styles (SGR) on the style of `role`; tells where it stopped.
+    pub(super) fn put_styled(&mut self, x: u16, y: u16, end: u16, text: &str, role: Role) -> u16 {
+        let ground = self.style(role.into());
+        let Ok(parsed) = text.into_text() else { return self.put(x, y, end, text, role) };
+        let spans = parsed.lines.into_iter().flat_map(|line| line.spans);
+        spans.fold(x, |at, span| {
+            let style = ground.patch(self.theme.fit(span.style));
+            self.put_harmless(at, y, end, &harmless(&span.content), style)
+        })
     }
 
     /// Writes a row of rendered lines; tells where it ended.

@@ -4,6 +4,7 @@
 use super::glyphs::harmless;
 use crate::commands::{Command, Need, TABLE};
 use crate::domain::NoteKind;
+use crate::domain::OpenComponent;
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
 use crate::workbench::approval::Panel;
@@ -211,6 +212,7 @@ impl Narrator {
             Some(Overlay::Pager(pager)) => page(pager, &mut said),
             Some(Overlay::Form(form)) => field(form, &mut said),
             Some(Overlay::Dialog(panel)) => dialog(panel, &mut said),
+            Some(Overlay::Component(open)) => component(open, &mut said),
             Some(Overlay::RequestPage(sheet)) => {
                 heading(&sheet.page.title, &mut said);
                 // Their own words tell what was added and what is gone: colours do not reach everybody on a screen either.
@@ -493,12 +495,21 @@ fn dialog(panel: &DialogPanel, text: &mut String) {
     text.push('\n');
 }
 
+/// A component of an extension, without its styles.
+fn component(open: &OpenComponent, text: &mut String) {
+    heading(&open.from, text);
+    for drawn in &open.lines {
+        let _ = writeln!(text, "{}", line(anstream::adapter::strip_str(drawn).to_string().trim_end()));
+    }
+    text.push_str("A line is typed into it, with enter; an empty one is escape.\n\n");
+}
+
 /// Whether the next line of a script may be taken: what the last one asked for has been told.
 #[must_use]
 pub fn rests(model: &Model) -> bool {
     let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.browser.awaits;
     let linked = !matches!(model.view.link, Link::Starting | Link::Opening | Link::Reviving);
     let asked = model.view.activity.phase == Phase::Approval && model.is_armed()
-        || matches!(model.overlay, Some(Overlay::Dialog(_)));
+        || matches!(model.overlay, Some(Overlay::Dialog(_) | Overlay::Component(_)));
     !loading && linked && (asked || !model.view.is_working())
 }

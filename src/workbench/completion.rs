@@ -105,7 +105,7 @@ impl Model {
 
     /// Skills and templates, and the commands of extensions.
     fn prompt_rows(&self) -> Vec<PromptRow> {
-        let offered = self.view.state.iter().flat_map(|state| &state.commands);
+        let offered = self.view.state.iter().flat_map(|state| &state.extensions.commands);
         let offered = offered.map(|one| PromptRow { word: format!("/{}", one.name), about: one.about.clone() });
         self.browser.prompts.iter().cloned().chain(offered).collect()
     }

@@ -13,7 +13,7 @@ impl Model {
     /// What extensions show at a place, line by line; those of the status in one.
     #[must_use]
     pub fn shown_at(&self, place: ShownPlace) -> Vec<String> {
-        let all = self.view.state.iter().flat_map(|state| &state.shown).filter(|shown| shown.place == place);
+        let all = self.view.state.iter().flat_map(|state| &state.extensions.shown).filter(|shown| shown.place == place);
         let lines = all.flat_map(|shown| shown.lines.iter().cloned());
         if place == ShownPlace::Status {
             let line = lines.collect::<Vec<_>>().join(" · ");
@@ -22,23 +22,24 @@ impl Model {
         lines.collect()
     }
 
-    /// Rows above and below the draft.
-    pub(super) fn shown_rows(&self) -> (u16, u16) {
-        let (mut above, mut below, mut status) = (0, 0, 0_u16);
-        for shown in self.view.state.iter().flat_map(|state| &state.shown) {
+    /// Rows below the title, above and below the draft.
+    pub(super) fn shown_rows(&self) -> (u16, u16, u16) {
+        let (mut header, mut above, mut below, mut status) = (0, 0, 0, 0_u16);
+        for shown in self.view.state.iter().flat_map(|state| &state.extensions.shown) {
             let lines = u16::try_from(shown.lines.len()).unwrap_or(u16::MAX);
             match shown.place {
+                ShownPlace::Header => header = lines.saturating_add(header),
                 ShownPlace::AboveDraft => above = lines.saturating_add(above),
-                ShownPlace::BelowDraft => below = lines.saturating_add(below),
+                ShownPlace::BelowDraft | ShownPlace::Footer => below = lines.saturating_add(below),
                 ShownPlace::Status => status = 1,
             }
         }
-        (above, status.saturating_add(below))
+        (header, above, status.saturating_add(below))
     }
 
     /// The questions that wait in the thread on the screen.
     fn dialogs(&self) -> &[OpenDialog] {
-        self.view.state.as_ref().map_or(&[], |state| state.dialogs.as_slice())
+        self.view.state.as_ref().map_or(&[], |state| state.extensions.dialogs.as_slice())
     }
 
     /// Those that were not answered here.
@@ -62,7 +63,9 @@ impl Model {
         self.view.dialogs = Dialogs { told, answered, ..self.view.dialogs };
         self.take_suggestion();
         let Some(open) = self.unanswered().next().cloned() else { return };
-        if self.view.link != Link::Connected || self.overlay.is_some() {
+        // A question may come from what draws itself below it.
+        let is_free = self.overlay.as_ref().is_none_or(|overlay| matches!(overlay, Overlay::Component(_)));
+        if self.view.link != Link::Connected || !is_free {
             return;
         }
         if self.composer.is_empty() && self.view.approvals.is_empty() {
@@ -77,10 +80,11 @@ impl Model {
     /// Puts a text of an extension into the draft; what is written there stays behind it.
     fn take_suggestion(&mut self) {
         let Some(state) = &self.view.state else { return };
-        let newest = state.suggested.as_ref().map_or(0, |suggested| suggested.number);
+        let newest = state.extensions.suggested.as_ref().map_or(0, |suggested| suggested.number);
         let known = self.view.dialogs.suggested.replace(newest);
         // What was there when the thread was opened was for somebody else.
-        let Some(suggested) = state.suggested.clone().filter(|_| known.is_some_and(|known| known != newest)) else {
+        let Some(suggested) = state.extensions.suggested.clone().filter(|_| known.is_some_and(|known| known != newest))
+        else {
             return;
         };
         if self.composer.is_empty() {

@@ -6,6 +6,7 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerKind};
 use super::request_page::row_ends;
+use crate::domain::{OpenComponent, Spot};
 use unicode_width::UnicodeWidthStr as _;
 
 /// A rectangle of cells.
@@ -24,6 +25,8 @@ pub struct Regions {
     /// The context beside the conversation.
     pub beside: Area,
     pub title: Area,
+    /// What extensions show below the title.
+    pub header: Area,
     pub transcript: Area,
     /// A call that waits for the person.
     pub approval: Area,
@@ -128,8 +131,9 @@ pub fn regions(model: &Model) -> Regions {
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
     let queue = take(if rows >= 10 { u16::try_from(model.view.queued().count()).unwrap_or(3).min(3) } else { 0 });
-    let (above, below) = if rows >= 16 { model.shown_rows() } else { (0, 0) };
+    let (header, above, below) = if rows >= 16 { model.shown_rows() } else { (0, 0, 0) };
     let (below, above) = (take(below.min(rows / 6)), take(above.min(rows / 4)));
+    let header = take(header.min(rows / 4));
     let transcript = left;
     let mut y = 0;
     let mut place = |height: u16| {
@@ -138,6 +142,7 @@ pub fn regions(model: &Model) -> Regions {
         area
     };
     regions.title = place(title);
+    regions.header = place(header);
     regions.transcript = place(transcript);
     regions.approval = place(approval);
     regions.notice = place(notice);
@@ -224,13 +229,14 @@ pub fn overlay(model: &Model) -> Area {
     let (columns, rows) = model.size;
     let Some(overlay) = &model.overlay else { return Area::default() };
     match overlay {
+        Overlay::Component(open) => component(model, open),
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) | Overlay::RequestPage(_) => {
             // A request needs the columns more than the list of threads beside it.
             let of_request = match overlay {
                 // The list of threads says all that the one beside it says.
                 Overlay::Picker(picker) => matches!(picker.kind, PickerKind::Layers | PickerKind::Threads),
                 Overlay::RequestPage(_) => true,
-                Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) => false,
+                Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) | Overlay::Component(_) => false,
             };
             let beside = if of_request { 0 } else { regions.panel.width };
             let body = Area {
@@ -255,6 +261,7 @@ pub fn overlay(model: &Model) -> Area {
                 Overlay::Picker(picker) => picker.entries.len().max(picker.rows().len()),
                 Overlay::Pager(pager) => pager.rows(usize::from(width - 2)).len().saturating_sub(1),
                 Overlay::RequestPage(sheet) => sheet.rows.len(),
+                Overlay::Component(open) => open.lines.len(),
                 Overlay::Dialog(panel) => dialog_rows(panel, usize::from(width)).saturating_sub(2),
                 // Its description with a blank, and no blank below the last field; it has no filter line.
                 Overlay::Form(form) => {
@@ -266,6 +273,22 @@ pub fn overlay(model: &Model) -> Area {
             Area { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height }
         }
     }
+}
+
+/// Where a component of an extension is: where it says, else at the bottom of the conversation.
+#[must_use]
+pub fn component(model: &Model, open: &OpenComponent) -> Area {
+    let (columns, rows) = model.size;
+    let lines = u16::try_from(open.lines.len()).unwrap_or(u16::MAX);
+    if let Some(Spot { column, row, width }) = open.at {
+        let (x, y) = (column.min(columns), row.min(rows));
+        return Area { x, y, width: width.min(columns - x), height: lines.min(rows - y) };
+    }
+    let Regions { composer, notice, status, .. } = regions(model);
+    let room = rows.saturating_sub(status.height + notice.height);
+    let height = lines.min(room);
+    // What it says comes first stays where there is no room for all.
+    Area { x: composer.x, y: room - height, width: composer.width, height }
 }
 
 /// The rows of what a question asks, in a frame that is `width` wide.

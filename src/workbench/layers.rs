@@ -91,7 +91,7 @@ impl Model {
         match &self.overlay {
             Some(Overlay::Picker(picker)) => Some(picker).filter(|picker| picker.kind == PickerKind::Layers),
             Some(Overlay::RequestPage(sheet)) => Some(&sheet.under),
-            Some(Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_)) | None => None,
+            Some(Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) | Overlay::Component(_)) | None => None,
         }
     }
 

@@ -47,6 +47,7 @@ impl Model {
                 return Vec::new();
             }
             Some(Overlay::Dialog(_)) if !is_command => return self.line_for_dialog(line),
+            Some(Overlay::Component(_)) if !is_command => return self.line_for_component(line),
             Some(Overlay::RequestPage(_)) if !is_command => {
                 self.close();
                 return if line.trim().is_empty() { Vec::new() } else { self.line_for_list(layout, line.trim()) };

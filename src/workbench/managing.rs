@@ -20,6 +20,7 @@ impl Model {
                 | Overlay::Pager(_)
                 | Overlay::Form(_)
                 | Overlay::Dialog(_)
+                | Overlay::Component(_)
                 | Overlay::RequestPage(_),
             )
             | None => None,

@@ -6,6 +6,7 @@ use super::form::InputForm;
 use super::picker::Picker;
 use super::request_page::{RequestPage, Row, row_ends};
 use crate::commands::Context;
+use crate::domain::OpenComponent;
 use unicode_width::UnicodeWidthStr as _;
 
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub enum Overlay {
     Form(InputForm),
     /// A question of an extension.
     Dialog(Box<DialogPanel>),
+    /// A component of an extension, which has all keys.
+    Component(Box<OpenComponent>),
     /// A page about the request whose layers are listed.
     RequestPage(RequestPage),
 }
@@ -26,7 +29,7 @@ impl Overlay {
             Self::Picker(picker) => Some(picker),
             Self::RequestPage(sheet) => Some(&mut sheet.under),
             Self::Pager(pager) => pager.under.as_mut()?.list(),
-            Self::Form(_) | Self::Dialog(_) => None,
+            Self::Form(_) | Self::Dialog(_) | Self::Component(_) => None,
         }
     }
 
@@ -37,6 +40,7 @@ impl Overlay {
             Self::Pager(pager) => pager.contexts(),
             Self::Form(_) => InputForm::contexts(),
             Self::Dialog(panel) => panel.contexts(),
+            Self::Component(_) => Vec::new(),
             Self::RequestPage(sheet) => sheet.contexts(preview),
         }
     }
@@ -48,6 +52,7 @@ impl Overlay {
             Self::Pager(pager) => pager.letter(letter),
             Self::Form(form) => form.letter(letter),
             Self::Dialog(panel) => panel.letter(letter),
+            Self::Component(_) => false,
             Self::RequestPage(sheet) => sheet.letter(letter),
         }
     }
@@ -56,7 +61,7 @@ impl Overlay {
     pub(super) fn paste(&mut self, text: &str) -> bool {
         match self {
             Self::Picker(picker) => picker.paste(text),
-            Self::Pager(_) => false,
+            Self::Pager(_) | Self::Component(_) => false,
             Self::Form(form) => form.paste(text),
             Self::Dialog(panel) => panel.paste(text),
             Self::RequestPage(sheet) => sheet.paste(text),
@@ -70,6 +75,7 @@ impl Overlay {
             Self::Pager(pager) => pager.step(step, (width, rows)),
             Self::Form(form) => form.vertical(step),
             Self::Dialog(panel) => panel.step(step),
+            Self::Component(_) => {}
             Self::RequestPage(sheet) => sheet.step(step, rows),
         }
     }
@@ -85,6 +91,7 @@ impl Overlay {
         match self {
             Self::Picker(_) => 3,
             Self::Pager(_) | Self::Form(_) | Self::Dialog(_) => 2,
+            Self::Component(_) => 0,
             Self::RequestPage(sheet) => 2 + u16::from(sheet.search.is_some()),
         }
     }

@@ -413,7 +413,9 @@ impl Model {
         let unfiltered = match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.unfilter(),
             Some(Overlay::Pager(pager)) => pager.unfilter(),
-            Some(Overlay::Form(_) | Overlay::Dialog(_) | Overlay::RequestPage(_)) | None => false,
+            Some(Overlay::Form(_) | Overlay::Dialog(_) | Overlay::Component(_) | Overlay::RequestPage(_)) | None => {
+                false
+            }
         };
         if !unfiltered {
             self.close();
@@ -426,7 +428,7 @@ impl Model {
             Some(Overlay::Form(form)) => self.left_form = Some(form),
             Some(Overlay::RequestPage(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
             Some(Overlay::Pager(pager)) => self.overlay = pager.under.map(|under| *under),
-            Some(Overlay::Picker(_) | Overlay::Dialog(_)) => {}
+            Some(Overlay::Picker(_) | Overlay::Dialog(_) | Overlay::Component(_)) => {}
             None => self.dismiss_completion(),
         }
     }

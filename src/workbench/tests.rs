@@ -3,6 +3,7 @@
 mod bounds;
 mod code;
 mod commands;
+mod component;
 mod counter;
 mod dialog;
 mod kin;
@@ -140,10 +141,7 @@ impl Session {
                 queue,
                 approvals: Vec::new(),
                 handling: None,
-                dialogs: Vec::new(),
-                shown: Vec::new(),
-                suggested: None,
-                commands: Vec::new(),
+                extensions: crate::domain::OfExtensions::default(),
             }),
         ))
     }

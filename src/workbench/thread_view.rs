@@ -2,6 +2,7 @@
 //! thread has a view of its own, made from nothing.
 
 use super::approval::Approvals;
+use super::component::Components;
 use super::dialog::Dialogs;
 use super::layout::Position;
 use super::search::Reading;
@@ -126,6 +127,7 @@ pub struct ThreadView {
     pub breakpoints: Vec<Breakpoint>,
     /// What was done about questions of extensions.
     pub(super) dialogs: Dialogs,
+    pub(super) components: Components,
     pub activity: Activity,
     /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
     pub(super) stopped: Option<&'static str>,
@@ -173,6 +175,7 @@ impl ThreadView {
             state: None,
             breakpoints: Vec::new(),
             dialogs: Dialogs::default(),
+            components: Components::default(),
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             stopped: None,
             works_since: None,

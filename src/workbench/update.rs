@@ -194,6 +194,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     effects.extend(model.follow_peek());
     effects.extend(model.settle(layout));
     model.follow_dialogs();
+    effects.extend(model.follow_components());
     model.settle_approval();
     effects.extend(model.call_attention());
     effects
@@ -202,11 +203,17 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
 impl Model {
     fn key(&mut self, layout: &mut dyn TranscriptLayout, key: Key) -> Vec<Effect> {
         self.unmark();
+        if let Some(effects) = self.key_of_component(key) {
+            return effects;
+        }
         let contexts = self.contexts();
         let was_leaving = std::mem::take(&mut self.leaving_seconds) > 0;
         self.changed |= was_leaving;
         if let Some(command) = self.keymap.command(key, &contexts) {
             return self.perform(layout, command, was_leaving);
+        }
+        if let Some(effect) = self.shortcut(key) {
+            return vec![effect];
         }
         let Some(letter) = key.typed() else { return Vec::new() };
         match &mut self.overlay {
@@ -233,6 +240,9 @@ impl Model {
     }
 
     fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
+        if let Some(effects) = self.paste_of_component(text) {
+            return effects;
+        }
         match &mut self.overlay {
             Some(overlay) => {
                 if !overlay.paste(text) {

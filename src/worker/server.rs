@@ -11,7 +11,7 @@ use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
+use crate::domain::{CallId, ContentHash, Event, Gesture, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
@@ -404,9 +404,7 @@ impl Hub {
                     client = self.subscribe(from_offset, &outbox).await;
                 }
                 // Who answers a guard's question lets the call through.
-                ToWorker::Command { id, command: Command::Approve { .. } | Command::AnswerDialog { .. } }
-                    if !may_approve =>
-                {
+                ToWorker::Command { id, command } if !may_approve && decides(&command) => {
                     outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
                 }
                 ToWorker::Command { id, command } => {
@@ -618,6 +616,12 @@ async fn send_large(message: FromWorker, writer: &mut LineWriter) -> io::Result<
         return Err(io::ErrorKind::TimedOut.into());
     }
     Ok(())
+}
+
+/// Whether it may let through what a person is asked about: a guard's question can be a component, or what a key runs.
+fn decides(command: &Command) -> bool {
+    let types = matches!(command, Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Close { .. } });
+    types || matches!(command, Command::Approve { .. } | Command::AnswerDialog { .. } | Command::PressShortcut { .. })
 }
 
 #[cfg(test)]

@@ -88,6 +88,8 @@ impl<A: Audience> Driver<A> {
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
             Command::Resume { how } => self.resume(how)?,
+            Command::Gesture { gesture } => self.settings.handlers.gesture(gesture),
+            Command::PressShortcut { key } => self.press(key)?,
             Command::AnswerDialog { id, reply } => self.answer_dialog(id, reply)?,
             Command::Release => {
                 if self.thread.queue.is_empty() {

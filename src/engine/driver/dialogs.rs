@@ -1,6 +1,9 @@
-//! Questions of extensions to the person, what they show, and their commands that run.
+//! Questions of extensions to the person, what they show and draw, and their commands that run.
 
-use crate::domain::{Dialog, DialogReply, ExtensionEntry, OpenDialog, Shown, SuggestedDraft};
+use crate::domain::{
+    Dialog, DialogReply, ExtensionEntry, OfExtensions, OpenComponent, OpenDialog, Shown, SuggestedDraft,
+};
+use crate::ports::Handlers;
 use std::future::poll_fn;
 use std::task::Poll;
 use tokio::sync::{oneshot, watch};
@@ -17,6 +20,7 @@ pub(super) const LARGEST: usize = 64 << 10;
 pub(super) enum Asked {
     Dialog { from: String, dialog: Dialog, reply: oneshot::Sender<Option<DialogReply>> },
     Show(Shown),
+    Components(Vec<OpenComponent>, oneshot::Sender<()>),
     Notice(String),
     Suggest(String),
     Append(ExtensionEntry, oneshot::Sender<()>),
@@ -29,7 +33,8 @@ pub(super) struct Dialogs {
     /// The newest text for the draft.
     pub(super) suggested: Option<SuggestedDraft>,
     shown: Vec<Shown>,
-    /// How many wait.
+    pub(super) components: Vec<OpenComponent>,
+    /// How many wait, and components that a person attends to.
     count: watch::Sender<usize>,
     /// Commands of extensions that run beside the thread.
     pub(super) running: JoinSet<(String, Result<(), String>)>,
@@ -42,6 +47,7 @@ impl Default for Dialogs {
             asked: 0,
             suggested: None,
             shown: Vec::new(),
+            components: Vec::new(),
             count: watch::Sender::new(0),
             running: JoinSet::new(),
         }
@@ -49,12 +55,17 @@ impl Default for Dialogs {
 }
 
 impl Dialogs {
-    pub(super) fn open(&self) -> Vec<OpenDialog> {
-        self.open.iter().map(|(dialog, _)| dialog.clone()).collect()
-    }
-
-    pub(super) fn shown(&self) -> Vec<Shown> {
-        self.shown.clone()
+    /// What extensions ask, show and offer now.
+    pub(super) fn state(&self, handlers: &dyn Handlers) -> OfExtensions {
+        OfExtensions {
+            dialogs: self.open.iter().map(|(dialog, _)| dialog.clone()).collect(),
+            shown: self.shown.clone(),
+            suggested: self.suggested.clone(),
+            commands: handlers.commands(),
+            shortcuts: handlers.shortcuts(),
+            components: self.components.clone(),
+            draws: handlers.draw(),
+        }
     }
 
     /// How many questions wait, as it changes.
@@ -70,7 +81,8 @@ impl Dialogs {
     }
 
     pub(super) fn count(&self) {
-        self.count.send_if_modified(|count| std::mem::replace(count, self.open.len()) != self.open.len());
+        let now = self.open.len() + self.components.iter().filter(|component| component.focused).count();
+        self.count.send_if_modified(|count| std::mem::replace(count, now) != now);
     }
 
     pub(super) fn show(&mut self, shown: Shown) {

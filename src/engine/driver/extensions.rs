@@ -6,8 +6,8 @@ use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenDialog, PromptEvent, Shown, SuggestedDraft, ThreadEvent,
-    ThreadKind,
+    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenComponent, OpenDialog, PromptEvent, Shown, SuggestedDraft,
+    ThreadEvent, ThreadKind,
 };
 use crate::engine::thread::Effect;
 use crate::ports::ThreadAccess;
@@ -48,7 +48,26 @@ impl<A: Audience> Driver<A> {
         let handlers = Arc::clone(&self.settings.handlers);
         self.dialogs.running.spawn(async move {
             let done = handlers.command(name.clone(), arguments).await;
-            (name, done)
+            (format!("/{name}"), done)
+        });
+        Ok(())
+    }
+
+    /// Runs what an extension offers under a key, beside the thread.
+    ///
+    /// # Errors
+    /// The sentence for whoever asked, where none offers anything under it or it cannot run here.
+    pub(super) fn press(&mut self, key: String) -> Result<(), String> {
+        if !self.settings.handlers.shortcuts().iter().any(|offered| offered.key == key) {
+            return Err(format!("{key} runs nothing here"));
+        }
+        if self.thread.kind != ThreadKind::Interactive {
+            return Err(format!("{key} is a key of an extension, for threads that a person talks with"));
+        }
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.dialogs.running.spawn(async move {
+            let done = handlers.shortcut(key.clone()).await;
+            (key, done)
         });
         Ok(())
     }
@@ -67,6 +86,13 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
             }
             Asked::Show(shown) => self.dialogs.show(shown),
+            Asked::Components(open, done) => {
+                let size = open.iter().flat_map(|component| &component.lines).map(String::len).sum::<usize>();
+                // More than a screen holds is of no use to anybody.
+                self.dialogs.components = if size <= LARGEST * 4 { open } else { Vec::new() };
+                self.dialogs.count();
+                let _gone = done.send(());
+            }
             Asked::Suggest(text) if text.len() <= LARGEST => {
                 let number = self.dialogs.suggested.as_ref().map_or(1, |before| before.number + 1);
                 self.dialogs.suggested = Some(SuggestedDraft { number, text });
@@ -94,7 +120,7 @@ impl<A: Audience> Driver<A> {
             }
             Happened::CommandOver(None) => {}
             Happened::CommandOver(Some((name, why))) => {
-                let text = format!("/{name} failed: {why}");
+                let text = format!("{name} failed: {why}");
                 self.emit(Event::Thread(ThreadEvent::Notice { text })).await;
             }
         }
@@ -150,6 +176,18 @@ impl ThreadAccess for Access {
 
     fn show(&self, shown: Shown) {
         self.tell(Asked::Show(shown));
+    }
+
+    fn components(&self, open: Vec<OpenComponent>) -> Waiting<'static, ()> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let (done, over) = oneshot::channel();
+            if let Some(sender) = sender
+                && sender.send(DriverMessage::Extension(Asked::Components(open, done))).await.is_ok()
+            {
+                let _ended = over.await;
+            }
+        })
     }
 
     fn notice(&self, text: String) {

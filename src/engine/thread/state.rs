@@ -635,10 +635,7 @@ impl Thread {
             queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
             handling: None,
-            dialogs: Vec::new(),
-            shown: Vec::new(),
-            suggested: None,
-            commands: Vec::new(),
+            extensions: crate::domain::OfExtensions::default(),
         }
     }
 

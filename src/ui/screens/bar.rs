@@ -230,7 +230,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::LayerCopy, "copy"),
             (CommandId::PreviewDown, "scroll"),
         ],
-        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) => &[
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) | Overlay::Component(_) => &[
             (CommandId::ContextEarlier, "before"),
             (CommandId::ContextLater, "after"),
             (CommandId::RequestText, "text"),
@@ -292,6 +292,15 @@ fn dialog_hints(panel: &DialogPanel) -> &'static [(CommandId, &'static str)] {
     &[(CommandId::FormStart, "answer"), (CommandId::EditNewline, "new line"), (CommandId::ListClose, "dismiss")]
 }
 
+/// The keys that matter in the list of what is queued.
+const QUEUE_HINTS: &[(CommandId, &str)] = &[
+    (CommandId::ListAccept, "edit"),
+    (CommandId::QueueUp, "earlier"),
+    (CommandId::QueueDown, "later"),
+    (CommandId::QueueDrop, "withdraw"),
+    (CommandId::ListClose, "close"),
+];
+
 /// The keys that matter in the list of threads.
 const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListAccept, "open"),
@@ -313,6 +322,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
     let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
     let commands: &[(CommandId, &str)] = match &model.overlay {
+        Some(Overlay::Component(_)) => return vec![("ctrl-c".to_owned(), "close")],
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => THREAD_HINTS,
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
             (CommandId::ListAccept, if starts { "start" } else { "open" }),
@@ -324,13 +334,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         Some(Overlay::Dialog(panel)) => dialog_hints(panel),
         Some(overlay @ Overlay::RequestPage(_)) => request_hints(model, overlay),
         Some(overlay) if model.shows_request() => request_hints(model, overlay),
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
-            (CommandId::ListAccept, "edit"),
-            (CommandId::QueueUp, "earlier"),
-            (CommandId::QueueDown, "later"),
-            (CommandId::QueueDrop, "withdraw"),
-            (CommandId::ListClose, "close"),
-        ],
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => QUEUE_HINTS,
         Some(Overlay::Picker(_)) => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
         Some(Overlay::Form(_)) => &[
             (CommandId::FormStart, "start"),

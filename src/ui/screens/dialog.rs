@@ -1,4 +1,4 @@
-//! What extensions show around the draft, and a question of one: what it asks, and below it the choices or what is written.
+//! What extensions show around the draft and below the title, and a question of one: what it asks, and below it the choices or what is written.
 
 use crate::domain::ShownPlace;
 use crate::ui::cells::Canvas;
@@ -9,12 +9,14 @@ use crate::workbench::geometry::{Area, COMPOSER_INDENT, Regions, question_rows};
 
 /// What extensions show around the draft.
 pub(super) fn shown(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
+    let header = model.shown_at(ShownPlace::Header);
     let above = model.shown_at(ShownPlace::AboveDraft);
     let mut below = model.shown_at(ShownPlace::BelowDraft);
     below.extend(model.shown_at(ShownPlace::Status));
-    for (area, lines) in [(regions.above, above), (regions.below, below)] {
+    below.extend(model.shown_at(ShownPlace::Footer));
+    for (area, lines) in [(regions.header, header), (regions.above, above), (regions.below, below)] {
         for (y, line) in (area.y..area.y + area.height).zip(lines) {
-            canvas.put_short(area.x, y, area.x + area.width, &line, Role::TextMuted);
+            canvas.put_styled(area.x, y, area.x + area.width, &line, Role::TextMuted);
         }
     }
 }

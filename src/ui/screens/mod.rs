@@ -3,6 +3,7 @@
 mod approval;
 mod bar;
 mod beside;
+mod component;
 mod dialog;
 mod draft;
 mod form;
@@ -47,6 +48,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         draft::queue(model, regions.queue, &mut canvas);
         dialog::shown(model, &regions, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);
+        component::draw(model, &mut canvas);
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {
             cursor = overlay::draw(model, painter, &mut canvas);

@@ -17,7 +17,9 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>
     if area.width == 0 || area.height == 0 {
         return None;
     }
-    canvas.fill(area, Role::List);
+    if !matches!(model.overlay, Some(Overlay::Component(_))) {
+        canvas.fill(area, Role::List);
+    }
     match model.overlay.as_ref()? {
         Overlay::Picker(picker) => picker_rows(model, picker, area, painter, canvas),
         Overlay::Pager(pager) => {
@@ -26,6 +28,8 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>
         }
         Overlay::Form(form) => form::draw(form, area, canvas),
         Overlay::Dialog(panel) => dialog::draw(panel, area, canvas),
+        // It is drawn with the others of its kind.
+        Overlay::Component(_) => None,
         Overlay::RequestPage(sheet) => sheet::draw(sheet, area, canvas),
     }
 }

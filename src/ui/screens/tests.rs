@@ -95,10 +95,7 @@ impl Session {
             queue,
             approvals: Vec::new(),
             handling: None,
-            dialogs: Vec::new(),
-            shown: Vec::new(),
-            suggested: None,
-            commands: Vec::new(),
+            extensions: crate::domain::OfExtensions::default(),
         };
         self.tell(Message::Worker(thread(), FromWorker::State(state)))
     }
@@ -691,6 +688,7 @@ fn a_notice_is_told_below_what_lies_over_the_transcript() {
     }
 }
 
+mod component;
 mod layers;
 mod plain;
 mod pointer;

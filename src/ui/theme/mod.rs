@@ -31,6 +31,7 @@ const STYLE: &str = "write for example \"red bold on #002040\"";
 pub struct Theme {
     pub name: String,
     styles: Vec<Style>,
+    depth: ColourDepth,
 }
 
 impl Theme {
@@ -107,7 +108,7 @@ impl Theme {
         let styles = Role::ALL.iter().map(|role| style_of(*role)).collect();
         problems.sort_by_key(|problem| problem.line);
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        (Self { name, styles }, problems)
+        (Self { name, styles, depth: ColourDepth::True }, problems)
     }
 
     /// The style of a role.
@@ -128,7 +129,15 @@ impl Theme {
     #[must_use]
     pub fn at(&self, depth: ColourDepth) -> Self {
         let styles = self.styles.iter().map(|style| colour::reduce(*style, depth)).collect();
-        Self { name: self.name.clone(), styles }
+        Self { name: self.name.clone(), styles, depth }
+    }
+
+    /// A style that came from elsewhere, in the colours the terminal has: what it takes back is what the theme has there.
+    #[must_use]
+    pub fn fit(&self, style: Style) -> Style {
+        let own = |colour: Option<Color>| colour.filter(|colour| *colour != Color::Reset);
+        let style = Style { fg: own(style.fg), bg: own(style.bg), underline_color: None, ..style };
+        colour::reduce(style, self.depth)
     }
 }
 

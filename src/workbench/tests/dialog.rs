@@ -1,7 +1,7 @@
 //! Questions of extensions: when they open, what answers them, what does not.
 
 use super::*;
-use crate::domain::{Dialog, DialogReply, OpenDialog, Shown, ShownPlace};
+use crate::domain::{Dialog, DialogReply, OfExtensions, OpenDialog, Shown, ShownPlace};
 use crate::workbench::overlay::Overlay;
 
 fn question(id: u64, dialog: Dialog) -> OpenDialog {
@@ -12,10 +12,15 @@ fn select(id: u64) -> OpenDialog {
     question(id, Dialog::Select { title: "Allow?\nreally".into(), options: vec!["Yes".into(), "No".into()] })
 }
 
+/// The state of a thread whose extensions do this.
+pub(super) fn showing(session: &mut Session, extensions: OfExtensions) {
+    let state = State { extensions, ..session.model.view.state.clone().unwrap() };
+    session.tell(Message::Worker(id(), FromWorker::State(state)));
+}
+
 /// The state of a thread in which these questions wait.
 fn asking(session: &mut Session, dialogs: Vec<OpenDialog>) {
-    let state = State { dialogs, ..session.model.view.state.clone().unwrap() };
-    session.tell(Message::Worker(id(), FromWorker::State(state)));
+    showing(session, OfExtensions { dialogs, ..OfExtensions::default() });
 }
 
 fn is_open(session: &Session) -> bool {
@@ -132,8 +137,7 @@ fn what_extensions_show_has_its_place() {
         shown("b", ShownPlace::Status, "two"),
         shown("c", ShownPlace::AboveDraft, "widget"),
     ];
-    let state = State { shown: all, ..session.model.view.state.clone().unwrap() };
-    session.tell(Message::Worker(id(), FromWorker::State(state)));
+    showing(&mut session, OfExtensions { shown: all, ..OfExtensions::default() });
     assert_eq!(session.model.shown_at(ShownPlace::Status), ["one · two"]);
     assert_eq!(session.model.shown_at(ShownPlace::AboveDraft), ["widget"]);
     assert!(session.model.shown_at(ShownPlace::BelowDraft).is_empty());

@@ -1,0 +1,311 @@
+//! Components of the extensions of a thread: where each is, and when it is drawn again.
+//!
+//! The engine draws them, for the size of the screen that was told last, at most every [`FRAME`]. Those that a person attends to
+//! (`ctx.ui.custom`) are told as [`OpenComponent`]s; those that stand around the draft (headers, footers, widgets) as what is
+//! [shown](Shown) there.
+
+use super::extension_text::styled;
+use super::overlay_layout::{Layout, layout};
+use crate::domain::{Gesture, OpenComponent, ScreenSize, Shown, ShownPlace};
+use crate::extensions::{Ask, Engine};
+use crate::ports::ThreadAccess;
+use futures_util::future::select;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+/// No two drawings are nearer to each other: 30 in a second, as many as terminals are sent by others of this kind.
+const FRAME: Duration = Duration::from_millis(33);
+/// As many are on the screen at once.
+const MOST: usize = 16;
+/// Rows of one that stands around the draft.
+const MOST_ROWS: usize = 10;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Components {
+    all: Arc<Mutex<All>>,
+    news: Arc<News>,
+    task: Mutex<Option<AbortHandle>>,
+}
+
+/// What is to be told.
+#[derive(Default)]
+struct News {
+    /// Something is drawn otherwise.
+    drawn: Notify,
+    /// Something is there, or no longer: whoever types must know.
+    opened: Notify,
+}
+
+#[derive(Default)]
+struct All {
+    places: BTreeMap<u64, Place>,
+    screen: ScreenSize,
+    engine: Weak<Engine>,
+    /// What was shown around the draft by components that are gone.
+    gone: Vec<(String, ShownPlace)>,
+}
+
+struct Place {
+    from: String,
+    kind: Kind,
+    is_hidden: bool,
+    focused: bool,
+    /// It is to be drawn again.
+    is_stale: bool,
+    drawn: Layout,
+    lines: Vec<String>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    /// Has the person's attention; as an overlay it says where.
+    Attended { overlay: bool },
+    /// Stands around the draft, under this name.
+    Around { key: String, place: ShownPlace },
+}
+
+impl Drop for Components {
+    fn drop(&mut self) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+impl Components {
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn screen(&self) -> ScreenSize {
+        self.all().screen
+    }
+
+    /// Draws them for this engine from here on; what was drawn by another is gone.
+    pub(super) fn follow(&self, engine: Weak<Engine>) {
+        self.all().engine = engine;
+        self.clear();
+    }
+
+    /// All of them are gone.
+    pub(super) fn clear(&self) {
+        let mut all = self.all();
+        let gone = std::mem::take(&mut all.places);
+        all.gone.extend(gone.into_values().filter_map(|place| place.kind.around()));
+        drop(all);
+        self.news.opened.notify_one();
+    }
+
+    /// Takes what an extension says about one of its components; false where it is about something else.
+    pub(super) fn told(&self, name: &str, from: &str, arguments: &Value) -> bool {
+        let Some(id) = arguments.get("component").and_then(Value::as_u64) else { return false };
+        let flag = |name: &str| arguments.get(name).and_then(Value::as_bool);
+        let mut all = self.all();
+        match name {
+            "ui.open" => {
+                let Some(kind) = Kind::of(from, arguments).filter(|_| all.places.len() < MOST) else { return true };
+                // What takes the place of another has its name.
+                all.places.retain(|_, other| !other.kind.is_named_as(&kind));
+                let passive = arguments.pointer("/options/nonCapturing").and_then(Value::as_bool).unwrap_or_default();
+                let place = Place {
+                    from: from.to_owned(),
+                    kind,
+                    is_hidden: false,
+                    focused: !passive,
+                    is_stale: true,
+                    drawn: Layout::default(),
+                    lines: Vec::new(),
+                };
+                all.places.insert(id, place);
+            }
+            "ui.close" => {
+                all.places.remove(&id);
+            }
+            "ui.redraw" | "ui.setHidden" | "ui.focus" => {
+                let Some(place) = all.places.get_mut(&id) else { return true };
+                place.is_hidden = flag("hidden").unwrap_or(place.is_hidden);
+                place.focused = flag("focused").unwrap_or(place.focused);
+                place.is_stale = true;
+            }
+            _ => return false,
+        }
+        drop(all);
+        let news = if name == "ui.redraw" { &self.news.drawn } else { &self.news.opened };
+        news.notify_one();
+        true
+    }
+
+    /// What stood around the draft under this name is no longer a component's: nothing of it is shown once this is over.
+    pub(super) fn cleared(&self, from: &str, arguments: &Value) {
+        if let Some(kind) = Kind::of(from, arguments) {
+            self.all().places.retain(|_, other| !other.kind.is_named_as(&kind));
+        }
+    }
+
+    /// A person does something.
+    pub(super) fn gesture(&self, gesture: Gesture) {
+        let mut all = self.all();
+        let engine = all.engine.upgrade();
+        match gesture {
+            Gesture::Type { component, data } => {
+                if let Some(engine) = engine.filter(|_| all.places.contains_key(&component)) {
+                    engine.tell("inputPlace", vec![component.into(), data.into()]);
+                }
+                return;
+            }
+            Gesture::Close { component } => {
+                // Away at once, whatever the engine does.
+                all.places.remove(&component);
+                if let Some(engine) = engine {
+                    engine.tell("closePlace", vec![component.into()]);
+                }
+            }
+            Gesture::Resize(screen) => {
+                if all.screen == screen {
+                    return;
+                }
+                all.screen = screen;
+                for (id, place) in &mut all.places {
+                    place.is_stale = true;
+                    if let Some(engine) = &engine {
+                        engine.tell("invalidatePlace", vec![(*id).into()]);
+                    }
+                }
+            }
+        }
+        drop(all);
+        self.news.opened.notify_one();
+    }
+
+    /// Begins to tell a thread of them.
+    pub(super) fn begin(&self, thread: Arc<dyn ThreadAccess>, runtime: &Handle) {
+        let (all, news) = (Arc::clone(&self.all), Arc::clone(&self.news));
+        let task = runtime.spawn(async move {
+            let mut at_once = false;
+            loop {
+                if !at_once {
+                    select(pin!(news.drawn.notified()), pin!(news.opened.notified())).await;
+                }
+                draw(&all).await;
+                tell(&all, thread.as_ref()).await;
+                at_once = timeout(FRAME, news.opened.notified()).await.is_ok();
+            }
+        });
+        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.abort_handle());
+    }
+}
+
+impl Kind {
+    /// Where it is to be; none where nothing of the kind is drawn.
+    fn of(from: &str, arguments: &Value) -> Option<Self> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("kind");
+        let place = match kind {
+            "custom" => return Some(Self::Attended { overlay: false }),
+            "overlay" => return Some(Self::Attended { overlay: true }),
+            "widget" if text("placement") == "belowEditor" => ShownPlace::BelowDraft,
+            "widget" => ShownPlace::AboveDraft,
+            "header" => ShownPlace::Header,
+            "footer" => ShownPlace::Footer,
+            _ => return None,
+        };
+        let key = match text("key") {
+            "" => format!("{from}:{kind}"),
+            key => format!("{from}:{key}"),
+        };
+        Some(Self::Around { key, place })
+    }
+
+    /// Whether both stand around the draft under one name.
+    fn is_named_as(&self, other: &Self) -> bool {
+        let name = |kind: &Self| if let Self::Around { key, .. } = kind { Some(key.clone()) } else { None };
+        name(self).is_some_and(|own| name(other) == Some(own))
+    }
+
+    fn around(self) -> Option<(String, ShownPlace)> {
+        match self {
+            Self::Around { key, place } => Some((key, place)),
+            Self::Attended { .. } => None,
+        }
+    }
+}
+
+fn lock(all: &Mutex<All>) -> MutexGuard<'_, All> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has those drawn that are to be.
+async fn draw(all: &Mutex<All>) {
+    let (stale, screen, engine) = {
+        let mut all = lock(all);
+        let stale = all
+            .places
+            .iter_mut()
+            .filter_map(|(id, place)| std::mem::take(&mut place.is_stale).then(|| (*id, place.kind.clone())));
+        let stale: Vec<(u64, Kind)> = stale.collect();
+        (stale, all.screen, all.engine.upgrade())
+    };
+    let Some(engine) = engine else { return };
+    let ask = async |name, arguments| {
+        let answered = engine.ask(Ask::Function { name, arguments }, false).await;
+        answered.ok().and_then(|(answer, _)| answer.result)
+    };
+    for (id, kind) in stale {
+        let options = match kind {
+            Kind::Attended { overlay: true } => {
+                ask("placeOptions", vec![id.into(), screen.columns.into(), screen.rows.into()]).await
+            }
+            Kind::Attended { overlay: false } | Kind::Around { .. } => None,
+        };
+        let options = options.unwrap_or_default();
+        let width = match kind {
+            Kind::Attended { overlay: true } => layout(&options, screen, 0).spot.width,
+            Kind::Attended { overlay: false } | Kind::Around { .. } => screen.inner,
+        };
+        let drawn = ask("renderPlace", vec![id.into(), width.into()]).await;
+        let lines = drawn.as_ref().and_then(Value::as_array).into_iter().flatten();
+        let lines: Vec<String> = lines.filter_map(Value::as_str).map(styled).collect();
+        let placed = layout(&options, screen, lines.len());
+        if let Some(place) = lock(all).places.get_mut(&id) {
+            (place.drawn, place.lines) = (placed, lines);
+        }
+    }
+}
+
+/// Tells the thread what is on the screen now.
+async fn tell(all: &Mutex<All>, thread: &dyn ThreadAccess) {
+    let mut open = Vec::new();
+    {
+        // Shown while nobody else says anything about them, so that the order stays.
+        let mut all = lock(all);
+        for (key, place) in std::mem::take(&mut all.gone) {
+            thread.show(Shown { key, place, lines: Vec::new() });
+        }
+        let rows = usize::from(all.screen.rows);
+        for (id, place) in all.places.iter().filter(|(_, place)| !place.is_hidden) {
+            let (id, from, mut lines) = (*id, place.from.clone(), place.lines.clone());
+            match &place.kind {
+                Kind::Attended { overlay } => {
+                    if !overlay || place.drawn.is_visible {
+                        lines.truncate(place.drawn.rows.min(rows));
+                        let at = overlay.then_some(place.drawn.spot);
+                        open.push(OpenComponent { id, from, at, focused: place.focused, lines });
+                    }
+                }
+                Kind::Around { key, place } => {
+                    lines.truncate(MOST_ROWS);
+                    thread.show(Shown { key: key.clone(), place: *place, lines });
+                }
+            }
+        }
+    }
+    thread.components(open).await;
+}

@@ -1,0 +1,101 @@
+//! Components of extensions on the screen: which one has the keys, and what it is told.
+//!
+//! The one that was opened last and wants keys has them all, but ctrl-c: that closes it, whatever it does. While
+//! something else lies over the conversation it waits.
+
+use super::component::{Components, sequence};
+use super::geometry;
+use super::message::Effect;
+use super::model::Model;
+use super::overlay::Overlay;
+use super::thread_view::{Link, Sent};
+use crate::commands::Key;
+use crate::domain::{Gesture, OpenComponent, ScreenSize};
+use crate::worker::protocol::Command;
+
+impl Model {
+    /// The components of the thread on the screen, the last one above the others.
+    pub fn components(&self) -> impl Iterator<Item = &OpenComponent> {
+        let open = self.view.state.iter().flat_map(|state| &state.extensions.components);
+        open.filter(|open| !self.view.components.closed.contains(&open.id))
+    }
+
+    /// Gives the keys to the component that wants them, and tells extensions how large the screen is.
+    pub(super) fn follow_components(&mut self) -> Vec<Effect> {
+        let Some(state) = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected) else {
+            self.drop_component();
+            self.view.components = Components::default();
+            return Vec::new();
+        };
+        let there: Vec<u64> = state.extensions.components.iter().map(|open| open.id).collect();
+        let draws = state.extensions.draws;
+        self.view.components.closed.retain(|id| there.contains(id));
+        let wants = self.components().filter(|open| open.focused).last().cloned();
+        match (&self.overlay, wants) {
+            (Some(Overlay::Component(_)) | None, Some(open)) => {
+                let known = self.overlay.replace(Overlay::Component(Box::new(open.clone())));
+                self.changed |= !matches!(known, Some(Overlay::Component(known)) if *known == open);
+            }
+            (Some(Overlay::Component(_)), None) => self.drop_component(),
+            (Some(_) | None, _) => {}
+        }
+        let inner = geometry::regions(self).composer.width;
+        let screen = ScreenSize { columns: self.size.0, rows: self.size.1, inner };
+        if !draws || self.view.components.screen.replace(screen) == Some(screen) {
+            return Vec::new();
+        }
+        vec![self.gesture(Gesture::Resize(screen))]
+    }
+
+    fn drop_component(&mut self) {
+        if let Some(Overlay::Component(_)) = self.overlay {
+            self.overlay = None;
+            self.changed = true;
+        }
+    }
+
+    fn gesture(&mut self, gesture: Gesture) -> Effect {
+        Effect::Send { id: self.sending(Sent::Other), command: Command::Gesture { gesture } }
+    }
+
+    /// The component that has the keys.
+    fn keyed(&self) -> Option<u64> {
+        if let Some(Overlay::Component(open)) = &self.overlay { Some(open.id) } else { None }
+    }
+
+    /// Hands a key to the component that has them; none where none has.
+    pub(super) fn key_of_component(&mut self, key: Key) -> Option<Vec<Effect>> {
+        let component = self.keyed()?;
+        if key.normal() == Key::ctrl('c') {
+            self.view.components.closed.push(component);
+            self.drop_component();
+            return Some(vec![self.gesture(Gesture::Close { component })]);
+        }
+        Some(vec![self.gesture(Gesture::Type { component, data: sequence(key) })])
+    }
+
+    /// Hands what is pasted to the component that has the keys; none where none has.
+    pub(super) fn paste_of_component(&mut self, text: &str) -> Option<Vec<Effect>> {
+        let component = self.keyed()?;
+        // What ends a paste is no part of one.
+        let text = text.replace('\x1b', "");
+        Some(vec![self.gesture(Gesture::Type { component, data: format!("\x1b[200~{text}\x1b[201~") })])
+    }
+
+    /// A typed line, where lines are all there is: its letters and enter; escape where it is empty.
+    pub(super) fn line_for_component(&mut self, line: &str) -> Vec<Effect> {
+        let Some(component) = self.keyed() else { return Vec::new() };
+        let data =
+            if line.trim().is_empty() { vec!["\x1b".to_owned()] } else { vec![line.to_owned(), "\r".to_owned()] };
+        data.into_iter().map(|data| self.gesture(Gesture::Type { component, data })).collect()
+    }
+
+    /// Runs what an extension offers under a key that means nothing else here; none where none does.
+    pub(super) fn shortcut(&mut self, key: Key) -> Option<Effect> {
+        let state = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected && self.overlay.is_none())?;
+        let named = |offered: &str| offered.replace('+', "-").parse::<Key>().is_ok_and(|own| own == key.normal());
+        let offered = state.extensions.shortcuts.iter().find(|offered| named(&offered.key))?.key.clone();
+        let command = Command::PressShortcut { key: offered };
+        Some(Effect::Send { id: self.sending(Sent::Other), command })
+    }
+}

@@ -1,0 +1,98 @@
+//! Components of extensions: who has the keys, and what extensions are told of.
+
+use super::dialog::showing;
+use super::*;
+use crate::domain::{Gesture, OfExtensions, OfferedShortcut, OpenComponent, ScreenSize};
+use crate::workbench::overlay::Overlay;
+
+fn component(id: u64, focused: bool) -> OpenComponent {
+    OpenComponent { id, from: "pad.ts".to_owned(), at: None, focused, lines: vec![format!("drawn {id}")] }
+}
+
+fn open(components: Vec<OpenComponent>) -> OfExtensions {
+    OfExtensions { components, draws: true, ..OfExtensions::default() }
+}
+
+impl Session {
+    fn gestures(&mut self) -> Vec<Gesture> {
+        let gesture = |effect| {
+            if let Effect::Send { command: Command::Gesture { gesture }, .. } = effect { Some(gesture) } else { None }
+        };
+        self.effects().into_iter().filter_map(gesture).collect()
+    }
+
+    fn keyed(&self) -> Option<u64> {
+        if let Some(Overlay::Component(open)) = &self.model.overlay { Some(open.id) } else { None }
+    }
+}
+
+fn typed(component: u64, data: &str) -> Gesture {
+    Gesture::Type { component, data: data.to_owned() }
+}
+
+#[test]
+fn the_last_component_that_wants_them_has_the_keys() {
+    let mut session = connected();
+    showing(&mut session, open(vec![component(1, true), component(2, true), component(3, false)]));
+    assert_eq!(session.keyed(), Some(2));
+    session.gestures();
+    session.keys("a enter esc ctrl-d F4");
+    let sent: Vec<Gesture> = ["a", "\r", "\x1b", "\x04", "\x1bOS"].iter().map(|data| typed(2, data)).collect();
+    assert_eq!(session.gestures(), sent);
+    session.keys("ctrl-c");
+    assert_eq!(session.gestures(), [Gesture::Close { component: 2 }]);
+    // The worker has not said so yet.
+    assert_eq!(session.keyed(), Some(1));
+    showing(&mut session, open(vec![component(1, true), component(2, true)]));
+    assert_eq!(session.keyed(), Some(1));
+    showing(&mut session, open(vec![]));
+    assert_eq!(session.keyed(), None);
+    session.keys("x");
+    assert_eq!(session.model.composer.text(), "x");
+}
+
+#[test]
+fn a_component_waits_for_a_list_that_is_open() {
+    let mut session = connected();
+    session.keys("F2");
+    showing(&mut session, open(vec![component(1, true)]));
+    assert_eq!(session.keyed(), None);
+    session.keys("esc");
+    assert_eq!(session.keyed(), Some(1));
+}
+
+#[test]
+fn extensions_are_told_how_large_the_screen_is() {
+    let mut session = connected();
+    session.effects();
+    showing(&mut session, OfExtensions::default());
+    assert_eq!(session.gestures(), []);
+    showing(&mut session, open(vec![]));
+    let told = session.gestures();
+    assert!(matches!(told.as_slice(), [Gesture::Resize(ScreenSize { .. })]), "{told:?}");
+    showing(&mut session, open(vec![component(1, true)]));
+    assert_eq!(session.gestures(), []);
+    session.tell(Message::Resize { columns: 90, rows: 20 });
+    assert_eq!(session.gestures(), [Gesture::Resize(ScreenSize { columns: 90, rows: 20, inner: 90 })]);
+}
+
+#[test]
+fn a_key_that_means_nothing_else_runs_a_shortcut() {
+    let mut session = connected();
+    let shortcut = |key: &str| OfferedShortcut { key: key.to_owned(), about: String::new() };
+    let shortcuts = vec![shortcut("ctrl+x"), shortcut("ctrl+p"), shortcut("nonsense+")];
+    showing(&mut session, OfExtensions { shortcuts, ..OfExtensions::default() });
+    session.effects();
+    session.keys("ctrl-x");
+    let sent = session.effects();
+    assert!(
+        sent.iter().any(
+            |effect| matches!(effect, Effect::Send { command: Command::PressShortcut { key }, .. } if key == "ctrl+x")
+        ),
+        "{sent:?}"
+    );
+    // This one is levain's own.
+    session.keys("ctrl-p");
+    let sent = session.effects();
+    assert!(!sent.iter().any(|effect| matches!(effect, Effect::Send { command: Command::PressShortcut { .. }, .. })));
+}

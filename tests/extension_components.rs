@@ -1,0 +1,215 @@
+//! What extensions draw: components with the person's keys, around the draft and over the screen, in a real terminal.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/scripted_project.rs"]
+mod scripted_project;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use scripted_project::{Project, calls_bash};
+use serde_json::{Value, json};
+use terminal::{Terminal, key};
+
+fn with(extension: &str, replies: &[Value]) -> Project {
+    let project = Project::with("", replies);
+    project.write(".ai/extensions/e.ts", extension);
+    project.trusted()
+}
+
+/// A thread that has begun, so that its extensions are there.
+fn begun(project: &Project, size: (u16, u16)) -> Terminal {
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(size.0, size.1).start();
+    terminal.wait_for("A new thread");
+    say(&terminal, "begin");
+    terminal.wait_for("Done.");
+    terminal
+}
+
+fn say(terminal: &Terminal, text: &str) {
+    terminal.send_keys(text);
+    terminal.wait_for(text);
+    terminal.send_keys(key::ENTER);
+}
+
+fn done() -> Vec<Value> {
+    vec![json!({"steps": [{"text": "Done."}]})]
+}
+
+/// `/pad` opens a component that shows what is typed into it and ends with its text on enter.
+const PAD: &str = r#"
+export default function (pi: any): void {
+  const open = (ctx: any, options?: any) => ctx.ui.custom((tui: any, theme: any, _keys: any, done: any) => {
+    let text = "";
+    return {
+      render: (width: number) => [theme.fg("error", "─".repeat(width)), `pad ${width}: ${theme.bold(text)}\x1b]0;evil\x07\x1b[2J`, "end of pad"],
+      invalidate() {},
+      handleInput(data: string) {
+        if (data === "\r") done(text);
+        else if (data === "\x1b") done("escaped");
+        else text += data.startsWith("\x1b") ? `<${JSON.stringify(data).slice(1, -1)}>` : data;
+        tui.requestRender();
+      },
+    };
+  }, options);
+  pi.registerCommand("pad", { handler: async (_args: string, ctx: any) => ctx.ui.notify(`got ${await open(ctx)}`) });
+  pi.registerCommand("over", { handler: async (_args: string, ctx: any) =>
+    ctx.ui.notify(`got ${await open(ctx, { overlay: true, overlayOptions: { width: 20, anchor: "top-right", margin: 2 } })}`) });
+  pi.registerCommand("confirm", { handler: async (_args: string, ctx: any) => {
+    const asked = ctx.ui.confirm("Sure?", "It is a question.");
+    const padded = open(ctx);
+    ctx.ui.notify(`both ${await asked} ${await padded}`);
+  } });
+  pi.registerShortcut("ctrl+x", { description: "opens the pad", handler: async (ctx: any) => ctx.ui.notify(`key ${await open(ctx)}`) });
+}
+"#;
+
+#[test]
+fn a_component_has_the_keys_until_it_is_done() {
+    let project = with(PAD, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/pad");
+    terminal.wait_for("pad 100:");
+    terminal.wait_for("ctrl-c close");
+    terminal.send_keys("ab");
+    terminal.send_keys("\x1b[A");
+    terminal.wait_for("ab<\\u001b[A>");
+    // Styles are drawn, and nothing else that it wrote is obeyed.
+    terminal.look(|screen| {
+        let row = (0..30).find(|row| screen.contents_between(*row, 0, *row, 100).starts_with("────")).unwrap();
+        assert_ne!(screen.cell(row, 3).unwrap().fgcolor(), vt100::Color::Default);
+        assert!(screen.contents().contains("Done.") && !screen.contents().contains("evil"));
+    });
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\x1b]0;evil"));
+    terminal.paste("two\nlines");
+    terminal.wait_for("[200~two");
+    // It is drawn again for another width.
+    terminal.resize(80, 24);
+    terminal.wait_for("pad 80:");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("got ab");
+    terminal.wait_gone("end of pad");
+    // Keys are the draft's again.
+    say(&terminal, "more");
+    terminal.wait_for("› more");
+    terminal.leave();
+}
+
+#[test]
+fn ctrl_c_closes_a_component_whatever_it_does() {
+    let project = with(PAD, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/pad");
+    terminal.wait_for("end of pad");
+    terminal.send_keys("x");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("got undefined");
+    terminal.wait_gone("end of pad");
+    terminal.leave();
+    let stuck = r#"export default (pi: any) => { pi.registerCommand("stuck", { handler: (_: string, ctx: any) => ctx.ui.custom(() => ({
+      render: () => ["still here"], invalidate() {}, handleInput() { for (;;); } })) }); };"#;
+    let project = with(stuck, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/stuck");
+    terminal.wait_for("still here");
+    terminal.send_keys("x");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_gone("still here");
+    say(&terminal, "go on");
+    terminal.wait_for("› go on");
+    terminal.leave();
+}
+
+#[test]
+fn an_overlay_stands_where_it_says_and_a_question_lies_over_it() {
+    let project = with(PAD, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/over");
+    terminal.wait_until("the overlay", |screen| {
+        screen.contents_between(3, 78, 3, 98).contains("pad 20:")
+            && screen.contents_between(4, 78, 4, 98).contains("end of pad")
+    });
+    terminal.send_keys("\x1b");
+    terminal.wait_for("got escaped");
+    say(&terminal, "/confirm");
+    terminal.wait_for("It is a question.");
+    // Its keys answer only after it was seen for a moment.
+    terminal.wait_until("the question to be answered", |screen| {
+        if screen.contents().contains("It is a question.") {
+            terminal.send_keys(key::ENTER);
+        }
+        !screen.contents().contains("It is a question.")
+    });
+    terminal.wait_for("end of pad");
+    terminal.send_keys("z\r");
+    terminal.wait_for("both true z");
+    terminal.wait_gone("end of pad");
+    terminal.leave();
+}
+
+#[test]
+fn a_shortcut_runs_what_an_extension_offers_under_it() {
+    let project = with(PAD, &done());
+    let terminal = begun(&project, (100, 30));
+    terminal.send_keys("\x18");
+    terminal.wait_for("end of pad");
+    terminal.send_keys("q\r");
+    terminal.wait_for("key q");
+    terminal.wait_gone("end of pad");
+    terminal.leave();
+}
+
+#[test]
+fn a_guard_that_asks_with_a_component_holds_the_call() {
+    let gate = r#"export default (pi: any) => { pi.on("tool_call", async (event: any, ctx: any) => {
+      const choice = await ctx.ui.custom((tui: any, theme: any, keys: any, done: any) => ({
+        render: () => [`May it ${event.input.command}?`], invalidate() {}, handleInput(data: string) { done(data); } }));
+      if (choice !== "y") return { block: true, reason: "the person pressed " + choice };
+    }); };"#;
+    let replies = calls_bash("touch made");
+    let project = with(gate, &replies);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    say(&terminal, "go on");
+    terminal.wait_for("May it touch made?");
+    assert!(!project.home.project().join("made").exists());
+    terminal.send_keys("n");
+    terminal.wait_for("Done.");
+    assert!(!project.home.project().join("made").exists());
+    terminal.leave();
+}
+
+#[test]
+fn headers_footers_and_widgets_stand_around_the_draft() {
+    let around = r#"export default (pi: any) => {
+      const lines = (name: string) => (tui: any, theme: any) => ({ render: (width: number) => [theme.fg("accent", `${name} of ${width}`)], invalidate() {} });
+      pi.on("session_start", (_event: any, ctx: any) => {
+        ctx.ui.setHeader(lines("header"));
+        ctx.ui.setFooter(lines("footer"));
+        ctx.ui.setWidget("w", lines("widget"));
+        ctx.ui.setStatus("s", ctx.ui.theme.fg("success", "status"));
+      });
+      pi.registerCommand("clear", { handler: async (_: string, ctx: any) => {
+        ctx.ui.setHeader(undefined); ctx.ui.setFooter(undefined); ctx.ui.setWidget("w", undefined);
+      } });
+      pi.registerCommand("lines", { handler: async (_: string, ctx: any) => { ctx.ui.setWidget("w", lines("again")); ctx.ui.setWidget("w", ["plain lines"]); } });
+    };"#;
+    let project = with(around, &done());
+    let terminal = begun(&project, (100, 30));
+    for shown in ["header of 100", "footer of 100", "widget of 100", "status"] {
+        terminal.wait_for(shown);
+    }
+    terminal.look(|screen| {
+        let row = |text: &str| (0..30).find(|row| screen.contents_between(*row, 0, *row, 100).contains(text)).unwrap();
+        assert!(row("header of") < row("widget of") && row("widget of") < row("footer of"), "{}", screen.contents());
+        assert_ne!(screen.cell(row("footer of"), 2).unwrap().fgcolor(), vt100::Color::Default);
+    });
+    say(&terminal, "/lines");
+    terminal.wait_for("plain lines");
+    terminal.wait_gone("widget of");
+    say(&terminal, "/clear");
+    for shown in ["header of", "footer of", "plain lines"] {
+        terminal.wait_gone(shown);
+    }
+    terminal.leave();
+}
