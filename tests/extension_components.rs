@@ -213,3 +213,62 @@ fn headers_footers_and_widgets_stand_around_the_draft() {
     }
     terminal.leave();
 }
+
+#[test]
+fn an_extension_is_asked_before_its_thread_is_left() {
+    let guard = r#"export default (pi: any) => {
+      pi.on("session_before_switch", async (event: any, ctx: any) => {
+        if (event.reason !== "new") return;
+        if (!(await ctx.ui.confirm("Leave it?", "There is work in it."))) return { cancel: true };
+      });
+      pi.on("session_before_fork", async (event: any, ctx: any) => {
+        const entry = ctx.sessionManager.getEntry(event.entryId);
+        ctx.ui.notify(`fork at ${JSON.stringify(entry.message.content)}`);
+        return { cancel: true };
+      });
+    };"#;
+    let project = with(guard, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/new");
+    terminal.wait_for("There is work in it.");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("the extension e.ts cancelled that");
+    terminal.wait_for("› begin");
+    say(&terminal, "/retry");
+    terminal.wait_for("fork at");
+    terminal.wait_for("\"text\":\"begin\"");
+    terminal.wait_for("› begin");
+    say(&terminal, "/new");
+    terminal.wait_for("There is work in it.");
+    terminal.wait_until("the answer", |screen| {
+        if screen.contents().contains("There is work in it.") {
+            terminal.send_keys(key::ENTER);
+        }
+        !screen.contents().contains("There is work in it.")
+    });
+    terminal.wait_for("A new thread");
+    terminal.leave();
+}
+
+#[test]
+fn an_extension_names_the_window_and_calls_a_person_who_is_away() {
+    let caller = r#"export default (pi: any) => {
+      pi.registerCommand("call", { handler: async (_: string, ctx: any) => {
+        ctx.ui.setTitle("busy \x1b[31mbee\x1b]52;c;x\x07");
+        process.stdout.write("\x1b]777;notify;Pi;Ready for input\x07");
+        process.stdout.write("\x1b]52;c;aGk=\x07");
+        ctx.ui.notify("called");
+      } });
+    };"#;
+    let project = with(caller, &done());
+    let terminal = begun(&project, (100, 30));
+    terminal.send_keys("\x1b[O");
+    say(&terminal, "/call");
+    terminal.wait_for("e.ts: called");
+    terminal::poll("the title and the call", || {
+        let bytes = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+        bytes.contains("\x1b]2;busy bee\x1b\\") && bytes.contains("Pi: Ready for input")
+    });
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("]52;"));
+    terminal.leave();
+}

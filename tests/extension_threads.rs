@@ -554,3 +554,52 @@ fn a_command_is_the_first_thing_in_a_thread_and_one_that_is_none_is_no_prompt() 
     terminal.wait_for("on purpose");
     terminal.leave();
 }
+
+const ASKS: &str = r#"import { complete } from "@mariozechner/pi-ai";
+export default (pi: any) => { pi.on("input", async (event: any, ctx: any) => {
+  const key = await ctx.modelRegistry.getApiKey(ctx.model);
+  const found = ctx.modelRegistry.find(ctx.model.provider, ctx.model.id);
+  const answer = await complete(found, { systemPrompt: "Answer in one word.", messages: [{ role: "user", content: [{ type: "text", text: "side question" }], timestamp: 1 }] }, { apiKey: key, maxTokens: 1000 });
+  const words = answer.content.filter((part: any) => part.type === "text").map((part: any) => part.text).join("");
+  return { action: "transform", text: `${event.text}: ${words} ${answer.stopReason} ${answer.errorMessage ?? ""} ${Boolean(key)} ${answer.usage.output}` };
+}); };"#;
+
+fn asking() -> Project {
+    let replies = [
+        json!({"when": {"anywhere": "side question"}, "steps": [{"text": "Aside."}]}),
+        json!({"steps": [{"text": "Done."}]}),
+    ];
+    with_replies(ASKS, &replies)
+}
+
+#[test]
+fn an_extension_calls_a_model_at_the_threads_cost() {
+    let project = asking();
+    let id = project.run("go");
+    let said = project.event(&id, "cognition_in")["text"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("go: Aside. stop  true "), "{said}");
+    let call = project.event(&id, "extension_entry")["entry"].clone();
+    assert_eq!((&call["entry"], &call["from"]), (&json!("model_call"), &json!("e.ts")), "{call}");
+    let output = call["usage"]["output"].as_u64().unwrap();
+    assert!(output > 0 && said.ends_with(&format!(" {output}")), "{said} {call}");
+    // The request is kept, as it was sent.
+    assert!(call["body"].as_str().is_some_and(|hash| !hash.is_empty()), "{call}");
+    // The thread has spent both.
+    let own = project.event(&id, "cognition_out")["usage"]["output"].as_u64().unwrap();
+    let cost = project.event(&id, "thread_completed")["cost"].clone();
+    assert_eq!(cost["usage"]["output"].as_u64(), Some(own + output), "{cost}");
+}
+
+#[test]
+fn a_call_of_an_extension_is_within_the_threads_budget() {
+    let project = asking();
+    let directive =
+        "```xml\n<directive name=\"work\"><metadata><limits tokens=\"900\"/></metadata></directive>\n```\nWork.\n";
+    project.write(".ai/directives/work.md", directive);
+    let project = project.trusted();
+    let (_, out, err) = project.levain(&["run", "--json", "--model", &project.model, "--directive", "work", "go"]);
+    let line: Value = serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap();
+    let id = line["thread_id"].as_str().unwrap();
+    let said = project.event(id, "cognition_in")["text"].as_str().unwrap().to_owned();
+    assert!(said.contains("error no call was sent"), "{said}");
+}

@@ -3,8 +3,8 @@
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
-    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Gesture, Image, Limits, ModelRef,
-    OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, SuggestedDraft, ThreadKind, ToAttach, Tokens, Waiting,
+    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Gesture, Image, Limits, ModelRef, NumberedText,
+    OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind, ToAttach, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -103,6 +103,10 @@ pub enum Command {
     Resume {
         how: Resume,
     },
+    /// Asks extensions before the person leaves the thread on their screen: an error says who does not want that.
+    Leave {
+        leaving: Leaving,
+    },
     /// Does something that extensions are to know of at once.
     Gesture {
         gesture: Gesture,
@@ -116,6 +120,23 @@ pub enum Command {
         id: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply: Option<DialogReply>,
+    },
+}
+
+/// Where a person goes from a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub enum Leaving {
+    /// To a thread that begins.
+    New,
+    Open {
+        thread_id: ThreadId,
+    },
+    /// To a fork of it.
+    Fork {
+        /// So many prompts from its end; behind all of them without.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        back: Option<usize>,
     },
 }
 
@@ -206,7 +227,10 @@ pub struct OfExtensions {
     pub shown: Vec<Shown>,
     /// What they put into the draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suggested: Option<SuggestedDraft>,
+    pub suggested: Option<NumberedText>,
+    /// What they call a person for who looks elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calling: Option<NumberedText>,
     /// Their commands: `/NAME` runs one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<OfferedCommand>,
@@ -216,6 +240,9 @@ pub struct OfExtensions {
     /// Their components, the last one above the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<OpenComponent>,
+    /// Whether they want to be asked before the person leaves the thread.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guards_leaving: bool,
     /// Whether there are extensions, which draw for a screen of a size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws: bool,

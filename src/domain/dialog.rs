@@ -77,9 +77,9 @@ pub struct OpenDialog {
     pub since: Timestamp,
 }
 
-/// A text that an extension puts into the draft.
+/// A text of an extension that is to be taken once: for the draft, or to call the person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SuggestedDraft {
+pub struct NumberedText {
     /// Counts from 1 in the process that suggests: whoever has taken one knows it again.
     pub number: u64,
     pub text: String,
@@ -106,4 +106,6 @@ pub enum ShownPlace {
     BelowDraft,
     /// Below everything of the draft.
     Footer,
+    /// The name of the terminal's window.
+    Title,
 }

@@ -1,9 +1,10 @@
-//! What an extension leaves in the log of a thread, for itself.
+//! What an extension leaves in the log of a thread.
 
+use super::{ContentHash, ModelRef, Money, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// See the module. The model gets none of it.
+/// See the module. The thread's model gets none of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum ExtensionEntry {
@@ -21,4 +22,18 @@ pub enum ExtensionEntry {
     },
     /// What its tool gave beside the text of the result, for whoever draws that or reads it back.
     Details { call_id: String, details: Value },
+    /// It called a model, which counts as spent by the thread.
+    ModelCall {
+        from: String,
+        model: ModelRef,
+        /// What was sent, in the content store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<ContentHash>,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<Money>,
+        /// Why there was no answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
+    },
 }

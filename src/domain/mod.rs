@@ -56,11 +56,11 @@ pub use attachment::{Attachment, AttachmentKind, ToAttach};
 pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
-pub use command::{Approval, Command, OfExtensions, OfferedCommand, State, Successor};
+pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
 pub use component::{Gesture, OfferedShortcut, OpenComponent, ScreenSize, Spot};
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, OpenDialog, Shown, ShownPlace, SuggestedDraft};
+pub use dialog::{Dialog, DialogReply, NumberedText, OpenDialog, Shown, ShownPlace};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,

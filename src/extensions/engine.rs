@@ -2,7 +2,7 @@
 
 use super::event_loop::EventLoop;
 use super::host::Settled;
-use super::message::{Lost, Message};
+use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
 use super::realm::EngineError;
 use super::settings::{Policy, Settings};
@@ -120,10 +120,13 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Gone`].
     pub async fn ask(&self, ask: Ask, preview: bool) -> Result<(Answer, Told), EngineError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         let mut wish = Wish { messages: self.messages.clone(), lost: Lost::default(), is_answered: false };
         self.send(Message::Ask { ask, preview, lost: Lost::clone(&wish.lost), reply })?;
-        let answer = answer.await.or(Err(EngineError::Gone));
+        let answer = match soon(|| answer.try_recv().ok()) {
+            Some(answer) => Ok(answer),
+            None => answer.await.or(Err(EngineError::Gone)),
+        };
         wish.is_answered = true;
         answer
     }

@@ -4,7 +4,7 @@
 
 use super::files;
 use super::host::{PROCESS, Settled};
-use super::message::{Lost, Message};
+use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::place::Problem;
 use super::plain::Plain;
@@ -107,9 +107,10 @@ impl EventLoop {
     pub(super) fn run(&mut self, incoming: &Receiver<Message>) {
         loop {
             let wakes = self.pending.iter().map(|one| one.end).chain(self.realm.next_timer()).min();
-            let message = match wakes {
-                None => incoming.recv().map_err(RecvTimeoutError::from),
-                Some(at) => incoming.recv_timeout(at.saturating_duration_since(Instant::now())),
+            let message = match (soon(|| incoming.try_recv().ok()), wakes) {
+                (Some(message), _) => Ok(message),
+                (None, None) => incoming.recv().map_err(RecvTimeoutError::from),
+                (None, Some(at)) => incoming.recv_timeout(at.saturating_duration_since(Instant::now())),
             };
             match message {
                 Ok(Message::Load(path, reply)) => self.load(path, reply),

@@ -202,7 +202,7 @@ impl Host {
         match name {
             "info" => self.info(),
             "log" => self.line(text(1), text(2)),
-            "stdout" => self.line("output", text(2)),
+            "stdout" => self.write(at(0), text(2)),
             "report" => {
                 if self.reports.len() < KEPT {
                     self.reports.push(at(0).clone());
@@ -248,6 +248,17 @@ impl Host {
             }
             // Nothing is watched, started, read or waited for, so nothing has to be ended.
             _ => Plain::Nothing,
+        }
+    }
+
+    /// What is written to the terminal is a line of output; where it asks the terminal for a notification, the person is
+    /// called.
+    fn write(&mut self, owner: &Plain, text: &str) -> Plain {
+        match notification(text) {
+            Some(said) => {
+                self.call(owner, "ui.call", &Plain::map([("text", Plain::Text(said.replacen(';', ": ", 1)))]))
+            }
+            None => self.line("output", text),
         }
     }
 
@@ -432,6 +443,20 @@ impl Drop for Done {
 }
 
 /// The number of a channel.
+/// What a sequence asks the terminal to notify people of: OSC 9, OSC 777 with title and body, OSC 99 of kitty.
+fn notification(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("\x1b]")?.trim_end_matches(['\x07', '\\', '\x1b']);
+    if let Some(rest) = inner.strip_prefix("777;notify;") {
+        return Some(rest);
+    }
+    if let Some(rest) = inner.strip_prefix("99;") {
+        // Its title comes by itself; what is said comes last.
+        let (how, said) = rest.split_once(';')?;
+        return (!how.split(':').any(|part| part == "d=0")).then_some(said);
+    }
+    inner.strip_prefix("9;").filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()))
+}
+
 fn channel(value: &Plain) -> Option<u64> {
     let number = value.number().filter(|number| *number >= 0.0 && *number < 9_007_199_254_740_992.0)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in bounds")]

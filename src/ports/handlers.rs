@@ -2,7 +2,7 @@
 
 use super::ThreadAccess;
 use super::tools::Waiting;
-use crate::domain::{Gesture, HandlerPlace, OfferedCommand, OfferedShortcut, Saw, Stage, State};
+use crate::domain::{Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Saw, Stage, State};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -101,6 +101,16 @@ pub trait Handlers: Send + Sync {
     /// Whether there are extensions, which may draw something.
     fn draw(&self) -> bool {
         false
+    }
+
+    /// Whether somebody wants to be asked before a person leaves the thread.
+    fn guards_leaving(&self) -> bool {
+        false
+    }
+
+    /// Asks before a person leaves the thread; who does not want that, in a sentence.
+    fn may_leave(&self, _leaving: Leaving) -> Waiting<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// A person does something that they are to know of at once. Fast: it is told on the loop.

@@ -23,5 +23,5 @@ pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHa
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
-pub use thread_access::ThreadAccess;
+pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess};
 pub use tools::{KeptResults, ToolListener, ToolOutcome, ToolRunner};

@@ -1,7 +1,36 @@
 //! What extensions can ask of their thread beside answering its stages: a person, and whatever a person could ask.
 
 use super::tools::Waiting;
-use crate::domain::{Command, Dialog, DialogReply, ExtensionEntry, OpenComponent, Shown};
+use crate::domain::event::StopReason;
+use crate::domain::{
+    Command, Dialog, DialogReply, ExtensionEntry, Message, ModelRef, Money, OpenComponent, Shown, ToolSpec, Usage,
+};
+use serde_json::Value;
+
+/// A call of a model beside those of a thread.
+#[derive(Clone, Debug)]
+pub struct ModelCall {
+    /// The extension that makes it, for people.
+    pub from: String,
+    pub model: ModelRef,
+    pub system: String,
+    /// In the form in which handlers get them.
+    pub messages: Vec<Value>,
+    /// The tools that the model is told of. What it calls is for who asked.
+    pub tools: Vec<ToolSpec>,
+    /// Tokens of the answer, where there is a wish.
+    pub most_output: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct ModelAnswer {
+    pub message: Message,
+    pub stop: StopReason,
+    pub usage: Usage,
+    pub spend: Option<Money>,
+    pub model: ModelRef,
+}
 
 /// A thread, for those who are asked in it.
 pub trait ThreadAccess: Send + Sync {
@@ -17,11 +46,20 @@ pub trait ThreadAccess: Send + Sync {
     /// Tells people something, once.
     fn notice(&self, text: String);
 
+    /// Calls a person who looks elsewhere.
+    fn call(&self, text: String);
+
     /// Puts a text into the draft of whoever looks at the thread.
     fn suggest(&self, text: String);
 
     /// Leaves something in the log. In the log once this is over, unless the thread ends before.
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()>;
+
+    /// Calls a model beside the thread, within its budget and charged to it. Losing the future closes the call.
+    ///
+    /// # Errors
+    /// Why there is no answer, in words.
+    fn call_model(&self, call: ModelCall) -> Waiting<'static, Result<ModelAnswer, String>>;
 
     /// Asks for what a person could ask for.
     fn command(&self, command: Command) -> Waiting<'static, Result<(), String>>;

@@ -196,16 +196,17 @@ impl Entries {
             ExtensionEntry::Details { call_id, details } => {
                 self.details.insert(call_id, details);
             }
+            ExtensionEntry::ModelCall { .. } => {}
         }
     }
 }
 
-fn used(usage: &Usage, cost: f64) -> Value {
+pub(super) fn used(usage: &Usage, cost: f64) -> Value {
     json!({"input": usage.input.0, "output": usage.output.0, "cacheRead": usage.cache_read.0,
         "cacheWrite": usage.cache_write.0, "totalTokens": usage.total().0, "cost": {"total": cost}})
 }
 
-fn stopped(stop: &StopReason) -> &'static str {
+pub(super) fn stopped(stop: &StopReason) -> &'static str {
     match stop {
         StopReason::EndTurn => "stop",
         StopReason::ToolUse => "toolUse",

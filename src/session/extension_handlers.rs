@@ -1,15 +1,15 @@
 //! The handlers that extensions register, as those of a thread.
 
 use super::extension_text::plain;
-use super::extension_thread::{AllTools, ExtensionThread};
+use super::extension_thread::{AllTools, ExtensionThread, name_of};
 use super::extensions::{Extension, Extensions};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, OfferedCommand, OfferedShortcut, Origin, Permissions, Space, Stage,
-    State, ThreadId, ToolCall, ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Space,
+    Stage, State, ThreadId, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
 use crate::ports::ThreadAccess;
@@ -32,6 +32,9 @@ const LIMITS: Limits = Limits {
 
 /// Lines of what a handler wrote that are kept with its step.
 const MOST_LINES: usize = 50;
+
+/// Events that are asked before a person leaves a thread: for another one, and for a fork.
+const LEAVING: [&str; 2] = ["session_before_switch", "session_before_fork"];
 
 /// See the module.
 pub(super) struct ExtensionHandlers {
@@ -241,6 +244,33 @@ impl ExtensionHandlers {
     /// Whether there are extensions.
     pub(super) fn draw(&self) -> bool {
         self.loaded().engine.is_some()
+    }
+
+    /// Whether somebody wants to be asked before a person leaves the thread.
+    pub(super) fn guards_leaving(&self) -> bool {
+        self.offered().listing.handlers.iter().any(|handler| LEAVING.contains(&handler.event.as_str()))
+    }
+
+    /// Asks before a person leaves the thread. The first that cancels ends it; one that fails has nothing against it.
+    pub(super) async fn may_leave(&self, leaving: Leaving) -> Result<(), String> {
+        let Some(engine) = self.loaded().engine.clone() else { return Ok(()) };
+        let [switch, fork] = LEAVING;
+        let (name, event) = match leaving {
+            Leaving::New => (switch, json!({"reason": "new"})),
+            Leaving::Open { thread_id } => {
+                (switch, json!({"reason": "resume", "targetSessionFile": self.thread.log_of(&thread_id)}))
+            }
+            Leaving::Fork { back } => (fork, json!({"entryId": self.thread.prompt_from_end(back)})),
+        };
+        let listing = engine.listing();
+        for handler in listing.handlers.iter().filter(|handler| handler.event == name) {
+            let asked = engine.call(handler.clone(), event.clone()).await;
+            let Ok((answer, _)) = asked else { return Ok(()) };
+            if answer.result.as_ref().and_then(|result| result.get("cancel")).and_then(Value::as_bool) == Some(true) {
+                return Err(format!("the extension {} cancelled that", name_of(&answer.path)));
+            }
+        }
+        Ok(())
     }
 
     /// A person does something that they are to know of at once.

@@ -2,7 +2,9 @@
 
 use super::components::Components;
 use super::entries::Entries;
+use super::extension_models;
 use super::extension_text::{plain, styled};
+use super::model_registry::Models;
 use super::setup::{Setup, program};
 use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
@@ -13,8 +15,9 @@ use crate::domain::{
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
-use crate::ports::ThreadAccess;
 use crate::ports::tools::Waiting;
+use crate::ports::{Clock as _, SystemClock, ThreadAccess};
+use crate::store::Layout;
 use crate::tools::program::{Program, Ran};
 use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Value, json};
@@ -33,6 +36,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Letters of a notice.
 const LONGEST_NOTICE: usize = 2_000;
+/// Letters of what the person's desktop is to show.
+const LONGEST_CALL: usize = 200;
 /// Lines of a widget, as in pi.
 const WIDGET_LINES: usize = 10;
 
@@ -58,7 +63,9 @@ pub(super) struct ExtensionThread {
     /// Messages that they have sent.
     sent: AtomicU64,
     reload: AtomicBool,
+    layout: Layout,
     components: Components,
+    models: Models,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -77,7 +84,9 @@ impl ExtensionThread {
             active: RwLock::default(),
             sent: AtomicU64::new(0),
             reload: AtomicBool::new(false),
+            layout: setup.layout.clone(),
             components: Components::default(),
+            models: setup.models.clone(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -93,6 +102,21 @@ impl ExtensionThread {
     /// Draws the components of this engine from here on.
     pub(super) fn follow(&self, engine: Option<&Arc<Engine>>) {
         self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
+    }
+
+    /// The log of another thread.
+    pub(super) fn log_of(&self, thread: &ThreadId) -> PathBuf {
+        self.layout.thread(thread).log().path()
+    }
+
+    /// The entry of a prompt, so many from the end; of the newest entry without.
+    pub(super) fn prompt_from_end(&self, back: Option<usize>) -> Value {
+        self.entries(|entries| {
+            let said = |entry: &&Value| entry.pointer("/message/role").is_some_and(|role| role == "user");
+            let prompts: Vec<&Value> = entries.all().iter().filter(said).collect();
+            let chosen = back.and_then(|back| prompts.get(prompts.len().checked_sub(back)?));
+            chosen.map_or_else(|| entries.leaf().into(), |entry| entry["id"].clone())
+        })
     }
 
     pub(super) fn gesture(&self, gesture: Gesture) {
@@ -175,7 +199,7 @@ impl ExtensionThread {
                 let share = |window| percent(state.context.0, window);
                 json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
             }),
-            "model.current" => of_state(&|state| model(&state.model, state.window.map(|window| window.0))),
+            "model.current" => of_state(&|state| extension_models::described(&self.models, &state.model)),
             "commands.others" => commands(&PromptFiles::find(&self.root, &self.home)),
             _ => return None,
         })
@@ -320,6 +344,14 @@ impl ExtensionThread {
             "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
                 thread.suggest(plain(&text("text").unwrap_or_default()));
             }
+            "ui.setTitle" => {
+                let title: Vec<String> = text("title").filter(|title| !title.trim().is_empty()).into_iter().collect();
+                self.show("title".to_owned(), ShownPlace::Title, &title);
+            }
+            "ui.call" if self.has_person() => {
+                let said = plain(&text("text").unwrap_or_default());
+                thread.call(said.chars().take(LONGEST_CALL).collect());
+            }
             "ui.setStatus" => {
                 self.show(key(), ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
             }
@@ -446,9 +478,13 @@ fn only_reads(name: &str) -> bool {
     !shows && !name.contains(".set") && !TELLS.contains(&name)
 }
 
-/// The name of an extension, for people: its file, and with an index the folder that it stands for.
+/// The name of an extension, for people.
 fn called(asker: &Asker) -> String {
-    let Some(path) = &asker.path else { return "an extension".to_owned() };
+    asker.path.as_deref().map_or_else(|| "an extension".to_owned(), name_of)
+}
+
+/// The name of an extension, for people: its file, and with an index the folder that it stands for.
+pub(super) fn name_of(path: &Path) -> String {
     let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
     let shown = folder.and_then(Path::parent).and_then(|above| path.strip_prefix(above).ok());
     let shown = shown.or_else(|| path.file_name().map(Path::new)).unwrap_or(path);
@@ -471,6 +507,7 @@ impl Outside for ExtensionThread {
             return runtime.block_on(process(program, input, longest.min(LONGEST_PAUSE)));
         }
         let told = self.of_thread(name, asker).or_else(|| self.of_session(name, &arguments));
+        let told = told.or_else(|| extension_models::told(&self.models, name, &arguments));
         Ok(told.or_else(|| self.of_tools(name, &arguments)).unwrap_or_else(|| {
             self.shown(name, asker, &arguments);
             Value::Null
@@ -487,6 +524,9 @@ impl Outside for ExtensionThread {
                 Ok((program, longest)) => Box::pin(process(program, None, longest)),
                 Err(refusal) => refused(refusal),
             };
+        }
+        if name == "model.key" {
+            return Box::pin(std::future::ready(Ok(extension_models::key(&self.models, &arguments))));
         }
         let Some((thread, _)) = self.thread.get().cloned() else {
             return refused(Refusal::access("there is no thread here"));
@@ -519,6 +559,15 @@ impl Outside for ExtensionThread {
             return refused(Refusal::access(
                 "nothing may be left behind while somebody only looks at what would be sent",
             ));
+        }
+        if name == "llm.stream" {
+            let Some(call) = extension_models::call(called(&asker), &arguments) else {
+                return refused(Refusal::new("EINVAL", "there is no model to call"));
+            };
+            return Box::pin(async move {
+                let answer = thread.call_model(call).await.map_err(|why| Refusal::new("EIO", why))?;
+                Ok(extension_models::answered(answer, SystemClock.now().0))
+            });
         }
         if name == "reload" {
             self.reload.store(true, Ordering::Relaxed);
@@ -570,10 +619,6 @@ fn is_idle(state: &State) -> bool {
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn percent(tokens: u64, window: u64) -> f64 {
     tokens as f64 * 100.0 / window.max(1) as f64
-}
-
-fn model(model: &ModelRef, window: Option<u64>) -> Value {
-    json!({"provider": model.provider, "id": model.model, "name": model.model, "contextWindow": window})
 }
 
 /// Skills and templates as `pi.getCommands` lists them.

@@ -7,7 +7,7 @@ use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Gesture, HandlerPlace, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space, Stage, State,
+    Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space, Stage, State,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::PromptFiles;
@@ -317,6 +317,14 @@ impl Handlers for AllHandlers {
 
     fn draw(&self) -> bool {
         self.extensions.draw()
+    }
+
+    fn guards_leaving(&self) -> bool {
+        self.extensions.guards_leaving()
+    }
+
+    fn may_leave(&self, leaving: Leaving) -> Waiting<'_, Result<(), String>> {
+        Box::pin(self.extensions.may_leave(leaving))
     }
 
     fn gesture(&self, gesture: Gesture) {

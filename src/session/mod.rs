@@ -13,6 +13,7 @@ mod doubt;
 mod entries;
 mod environment;
 mod extension_handlers;
+mod extension_models;
 mod extension_text;
 mod extension_thread;
 mod extension_tools;

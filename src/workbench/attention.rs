@@ -4,8 +4,8 @@
 use super::message::Effect;
 use super::model::Model;
 use super::thread_view::{Phase, Standing};
-use crate::domain::Status;
 use crate::domain::letters::is_hidden_behind;
+use crate::domain::{ShownPlace, Status};
 
 impl Model {
     fn standing(&self) -> Standing {
@@ -58,7 +58,12 @@ impl Model {
             Standing::Asks => "? ",
             Standing::Failed => "✗ ",
         };
-        visible(&format!("{mark}{} · {} · levain", self.project, self.directive))
+        let given = self.shown_at(ShownPlace::Title).pop();
+        match given {
+            // Styles have no place in it.
+            Some(title) => visible(&format!("{mark}{}", anstream::adapter::strip_str(&title))),
+            None => visible(&format!("{mark}{} · {} · levain", self.project, self.directive)),
+        }
     }
 }
 

@@ -32,6 +32,7 @@ impl Model {
                 ShownPlace::AboveDraft => above = lines.saturating_add(above),
                 ShownPlace::BelowDraft | ShownPlace::Footer => below = lines.saturating_add(below),
                 ShownPlace::Status => status = 1,
+                ShownPlace::Title => {}
             }
         }
         (header, above, status.saturating_add(below))
@@ -62,6 +63,7 @@ impl Model {
         let answered = answered.iter().copied().filter(waits).collect();
         self.view.dialogs = Dialogs { told, answered, ..self.view.dialogs };
         self.take_suggestion();
+        self.take_call();
         let Some(open) = self.unanswered().next().cloned() else { return };
         // A question may come from what draws itself below it.
         let is_free = self.overlay.as_ref().is_none_or(|overlay| matches!(overlay, Overlay::Component(_)));
@@ -74,6 +76,17 @@ impl Model {
             self.view.dialogs.told.push(open.id);
             let title = open.dialog.title().lines().next().unwrap_or_default().to_owned();
             self.say(Level::Warning, format!("{} asks: {title} (/answer)", open.from));
+        }
+    }
+
+    /// Takes what an extension calls the person for.
+    fn take_call(&mut self) {
+        let Some(state) = &self.view.state else { return };
+        let newest = state.extensions.calling.as_ref().map_or(0, |calling| calling.number);
+        let known = self.view.dialogs.calling.replace(newest);
+        if let Some(calling) = state.extensions.calling.as_ref().filter(|_| known.is_some_and(|known| known != newest))
+        {
+            self.calling = Some(calling.text.clone());
         }
     }
 

@@ -4,7 +4,7 @@ use super::fork::{Begun, ForkMade, Forking};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::request::Compared;
-use super::thread_view::Link;
+use super::thread_view::{Left, Link};
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, ToAttach};
@@ -32,7 +32,7 @@ impl Model {
         let back = prompts.len() - place;
         // Behind the answers of the prompt, which is before the next one.
         let back = if forking == Forking::Here { Some(back - 1).filter(|back| *back > 0) } else { Some(back) };
-        vec![Effect::Fork { thread_id, back, model, forking, request }]
+        self.leave_thread(Left::Fork { thread_id, back, model, forking, request })
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.
@@ -43,7 +43,7 @@ impl Model {
             return Vec::new();
         }
         let compared = request.map(|number| Compared::Sent { thread_id: from.clone(), number });
-        let effects = self.open_thread(thread_id.clone());
+        let effects = self.show_thread(thread_id.clone());
         let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
         self.say(Level::Info, format!("this is a fork with everything {said}; {from} stays as it is"));
         self.begun = Some(Begun { thread_id, forking, prompt, files, compared });

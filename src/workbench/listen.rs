@@ -195,8 +195,11 @@ impl Model {
                 Vec::new()
             }
             FromWorker::Ack { id } => {
-                if self.view.sent.remove(&id) == Some(Sent::Queue) {
-                    self.queue_answered();
+                match self.view.sent.remove(&id) {
+                    Some(Sent::Leave(left)) => return self.left(left),
+                    Some(Sent::Queue) => self.queue_answered(),
+                    Some(Sent::Prompt | Sent::Shell(_) | Sent::FrozenRequest | Sent::Approval | Sent::Other) | None => {
+                    }
                 }
                 Vec::new()
             }
@@ -219,7 +222,8 @@ impl Model {
                         self.enter(Phase::Idle);
                     }
                 }
-                self.say(Level::Error, message);
+                let level = if matches!(sent, Some(Sent::Leave(_))) { Level::Info } else { Level::Error };
+                self.say(level, message);
                 if look_again { self.preview_request() } else { Vec::new() }
             }
             FromWorker::Event { offset, next_offset, record } => {

@@ -34,6 +34,7 @@ mod kin;
 pub mod layer_rows;
 mod layers;
 mod layout;
+mod leaving;
 pub mod line;
 mod listen;
 mod managing;

@@ -9,7 +9,7 @@ use super::message::{Effect, ExportForm, Level, ModelChoice, Source, Upkeep};
 use super::model::Model;
 use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
-use super::thread_view::{Link, Phase, Sent};
+use super::thread_view::{Left, Link, Phase, Sent};
 use crate::commands::CommandId;
 use crate::domain::ModelRef;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -162,12 +162,7 @@ impl Model {
                 }
             }
             CommandId::ThreadNew => {
-                self.new_thread();
-                self.draft_for_new();
-                // A directive that wants to be told something says so before the first prompt.
-                if self.draft.is_none() {
-                    return vec![Effect::LoadDirectives];
-                }
+                return self.leave_thread(Left::New);
             }
             CommandId::ModelChoose => {
                 self.browser.fork_model = false;

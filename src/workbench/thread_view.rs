@@ -4,12 +4,13 @@
 use super::approval::Approvals;
 use super::component::Components;
 use super::dialog::Dialogs;
+use super::fork::Forking;
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{Event, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
+use crate::domain::{Event, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -103,7 +104,24 @@ pub(super) enum Sent {
     Approval,
     /// A change to what is queued.
     Queue,
+    /// Where the person goes if extensions let them.
+    Leave(Left),
     Other,
+}
+
+/// Where a person goes from a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    New,
+    Open(ThreadId),
+    /// To a fork that is to be made: see `Effect::Fork`.
+    Fork {
+        thread_id: ThreadId,
+        back: Option<usize>,
+        model: Option<ModelRef>,
+        forking: Forking,
+        request: Option<u32>,
+    },
 }
 
 /// What belongs to the one thread that is shown. What is of the screen, such as the draft, stays when another is shown.

@@ -5,8 +5,8 @@ use super::model::Model;
 use crate::domain::ThreadId;
 
 impl Model {
-    /// Opens a thread; its own draft comes with it.
-    pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
+    /// Shows a thread; its own draft comes with it.
+    pub(super) fn show_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
         if self.view.is_of(&thread_id) {
             return self.read_again();
         }

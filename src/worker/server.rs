@@ -394,7 +394,7 @@ impl Hub {
         });
         let mut orderly = false;
         let mut client = None;
-        let mut previews = JoinSet::new();
+        let (mut previews, mut leaves) = (JoinSet::new(), JoinSet::new());
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
             match message {
@@ -406,6 +406,17 @@ impl Hub {
                 // Who answers a guard's question lets the call through.
                 ToWorker::Command { id, command } if !may_approve && decides(&command) => {
                     outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
+                }
+                ToWorker::Command { id, command: Command::Leave { leaving } } => {
+                    // A person may be asked: others are heard meanwhile.
+                    let (handle, outbox) = (handle.clone(), outbox.clone());
+                    leaves.spawn(async move {
+                        outbox.push(match handle.may_leave(leaving).await {
+                            Ok(()) => FromWorker::Ack { id },
+                            Err(message) => FromWorker::Error { id, message },
+                        });
+                    });
+                    while leaves.try_join_next().is_some() {}
                 }
                 ToWorker::Command { id, command } => {
                     // Commands are taken one after another; the driver answers as soon as it has recorded them.

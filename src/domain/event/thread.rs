@@ -202,11 +202,23 @@ impl ThreadEvent {
             }
             Self::ThreadCancelled { cost } => (NoteKind::Stopped, format!("cancelled: {}", cost_in_words(cost))),
             Self::ThreadKilled { cost } => (NoteKind::Stopped, format!("killed: {}", cost_in_words(cost))),
+            Self::ExtensionEntry { entry: ExtensionEntry::ModelCall { from, model, usage, spend, failed, .. } } => {
+                let spend = spend.map(|spend| format!(", {spend}")).unwrap_or_default();
+                let used = format!("{} in, {} out{spend}", usage.prompt(), usage.output);
+                match failed {
+                    Some(why) => {
+                        (NoteKind::Warning, format!("{from} called {model}, which gave no answer: {why} ({used})"))
+                    }
+                    None => (NoteKind::Info, format!("{from} called {model}: {used}")),
+                }
+            }
             Self::ThreadStarted { .. }
             | Self::WorkerStarted { .. }
             | Self::WorkerEnded { .. }
             | Self::ClockJumped { .. }
-            | Self::ExtensionEntry { .. }
+            | Self::ExtensionEntry {
+                entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
+            }
             | Self::DirectiveReturn { .. } => return None,
         };
         Some(Note { kind, text })

@@ -73,6 +73,39 @@ impl<A: Audience> Driver<A> {
         }
     }
 
+    /// Reserves the most that a call beside the thread's own may cost.
+    pub(super) async fn reserve_beside(&mut self, number: u32, most: CallCost) -> Result<(), Unfunded> {
+        let Some(budgets) = self.settings.budgets.clone() else { return Ok(()) };
+        self.registered().await?;
+        if self.account.limits != self.thread.limits {
+            self.adjust(&budgets).await?;
+        }
+        match self.book(budgets.ledger.reserve(&self.thread.id, number, most)).await? {
+            Granted::Yes(report) => {
+                self.account.report = Some(*report);
+                Ok(())
+            }
+            Granted::Refused(refusal) => Err(Unfunded::Refused(refusal)),
+        }
+    }
+
+    /// Tells the ledger what a call beside the thread's own has cost, which is in the thread's sum, and gives back what was
+    /// reserved for it.
+    pub(super) async fn settle_beside(&mut self, number: u32) {
+        let Some(budgets) = self.settings.budgets.clone().filter(|_| self.account.report.is_some()) else { return };
+        let spent = Spent::from(&self.thread.cost);
+        let job = budgets.ledger.settle(&self.thread.id, number, spent);
+        match self.wait_for(tokio::task::spawn_blocking(job)).await {
+            Ok(Ok(report)) => {
+                self.account.told = spent;
+                self.account.report = Some(report);
+            }
+            // The next sum counts it.
+            Ok(Err(error)) => tracing::warn!(%error, "the ledger was not told what a call beside the thread has cost"),
+            Err(failed) => tracing::warn!(%failed, "the ledger was not told what a call beside the thread has cost"),
+        }
+    }
+
     /// What the call costs with an answer of so many tokens.
     fn most(&self, ready: &Ready, output: u64) -> CallCost {
         // Estimates err.

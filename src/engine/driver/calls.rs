@@ -56,12 +56,18 @@ pub(super) enum Progress {
 }
 
 impl Call {
-    pub(super) fn new(request: u32, ready: &Ready, stream: ProviderStream, bounds: Bounds) -> Self {
+    /// The model, the number of the try and the purpose are those of what is sent.
+    pub(super) fn new(
+        request: u32,
+        (model, attempt, purpose): (ModelRef, u32, Purpose),
+        stream: ProviderStream,
+        bounds: Bounds,
+    ) -> Self {
         Self {
             request,
-            attempt: ready.attempt,
-            model: ready.model.clone(),
-            purpose: ready.purpose,
+            attempt,
+            model,
+            purpose,
             sent_at: Instant::now(),
             answer: Answer::within(bounds),
             stream,

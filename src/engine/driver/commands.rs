@@ -4,8 +4,7 @@ use super::Audience;
 use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
 use crate::domain::event::{CancelScope, EndReason, PromptMode};
-use crate::domain::title;
-use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent, ToAttach};
+use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent, ToAttach, title};
 use crate::engine::thread::Effect;
 
 impl<A: Audience> Driver<A> {
@@ -88,6 +87,8 @@ impl<A: Audience> Driver<A> {
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
             Command::Resume { how } => self.resume(how)?,
+            // Whoever hosts the thread asks beside what it does.
+            Command::Leave { .. } => {}
             Command::Gesture { gesture } => self.settings.handlers.gesture(gesture),
             Command::PressShortcut { key } => self.press(key)?,
             Command::AnswerDialog { id, reply } => self.answer_dialog(id, reply)?,

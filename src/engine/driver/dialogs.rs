@@ -1,13 +1,18 @@
 //! Questions of extensions to the person, what they show and draw, and their commands that run.
 
 use crate::domain::{
-    Dialog, DialogReply, ExtensionEntry, OfExtensions, OpenComponent, OpenDialog, Shown, SuggestedDraft,
+    ContentHash, Dialog, DialogReply, ExtensionEntry, ModelRef, NumberedText, OfExtensions, OpenComponent, OpenDialog,
+    Shown,
 };
-use crate::ports::Handlers;
+use crate::engine::answer::Answer;
+use crate::ports::{Handlers, ModelAnswer, ModelCall};
 use std::future::poll_fn;
 use std::task::Poll;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
+
+/// Who waits for a call of a model.
+pub(super) type Reply = oneshot::Sender<Result<ModelAnswer, String>>;
 
 /// As many questions wait at once. Who asks one more is answered as if it had been dismissed.
 pub(super) const MOST: usize = 16;
@@ -23,21 +28,45 @@ pub(super) enum Asked {
     Components(Vec<OpenComponent>, oneshot::Sender<()>),
     Notice(String),
     Suggest(String),
+    Attention(String),
     Append(ExtensionEntry, oneshot::Sender<()>),
+    Call(Box<ModelCall>, Reply),
 }
 
 /// Questions that wait, and what is shown.
 pub(super) struct Dialogs {
     pub(super) open: Vec<(OpenDialog, oneshot::Sender<Option<DialogReply>>)>,
     pub(super) asked: u64,
+    /// What the person is called for, the newest.
+    pub(super) calling: Option<NumberedText>,
     /// The newest text for the draft.
-    pub(super) suggested: Option<SuggestedDraft>,
+    pub(super) suggested: Option<NumberedText>,
     shown: Vec<Shown>,
     pub(super) components: Vec<OpenComponent>,
     /// How many wait, and components that a person attends to.
     count: watch::Sender<usize>,
     /// Commands of extensions that run beside the thread.
     pub(super) running: JoinSet<(String, Result<(), String>)>,
+    /// They are asked whether a person may leave.
+    pub(super) leaving: JoinSet<()>,
+    /// Calls of models that they make.
+    pub(super) calls: JoinSet<Called>,
+    /// How many were made.
+    pub(super) called: u32,
+}
+
+/// A call of a model that is over.
+pub(super) struct Called {
+    /// What it has in the ledger.
+    pub(super) number: u32,
+    /// The extension that made it.
+    pub(super) from: String,
+    /// What was sent, in the content store.
+    pub(super) body: Option<ContentHash>,
+    pub(super) model: ModelRef,
+    pub(super) answer: Answer,
+    pub(super) failed: Option<String>,
+    pub(super) reply: Reply,
 }
 
 impl Default for Dialogs {
@@ -46,10 +75,14 @@ impl Default for Dialogs {
             open: Vec::new(),
             asked: 0,
             suggested: None,
+            calling: None,
             shown: Vec::new(),
             components: Vec::new(),
             count: watch::Sender::new(0),
             running: JoinSet::new(),
+            leaving: JoinSet::new(),
+            calls: JoinSet::new(),
+            called: 0,
         }
     }
 }
@@ -61,9 +94,11 @@ impl Dialogs {
             dialogs: self.open.iter().map(|(dialog, _)| dialog.clone()).collect(),
             shown: self.shown.clone(),
             suggested: self.suggested.clone(),
+            calling: self.calling.clone(),
             commands: handlers.commands(),
             shortcuts: handlers.shortcuts(),
             components: self.components.clone(),
+            guards_leaving: handlers.guards_leaving(),
             draws: handlers.draw(),
         }
     }
@@ -106,6 +141,8 @@ pub(super) enum Happened {
     Withdrawn(usize),
     /// A command has ended, with its name and what went wrong.
     CommandOver(Option<(String, String)>),
+    /// A call of a model is.
+    Called(Box<Called>),
 }
 
 /// Comes when something became of what extensions wanted. Losing this future loses nothing.
@@ -114,6 +151,9 @@ pub(super) async fn happened(dialogs: &mut Dialogs) -> Happened {
         let gone = |(_, reply): &mut (OpenDialog, oneshot::Sender<_>)| reply.poll_closed(context).is_ready();
         if let Some(place) = dialogs.open.iter_mut().position(gone) {
             return Poll::Ready(Happened::Withdrawn(place));
+        }
+        if let Poll::Ready(Some(Ok(called))) = dialogs.calls.poll_join_next(context) {
+            return Poll::Ready(Happened::Called(Box::new(called)));
         }
         match dialogs.running.poll_join_next(context) {
             Poll::Ready(Some(Ok((name, Err(why))))) => Poll::Ready(Happened::CommandOver(Some((name, why)))),

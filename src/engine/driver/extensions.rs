@@ -4,14 +4,16 @@ use super::Audience;
 use super::dialogs::{Asked, Happened, LARGEST, MOST};
 use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
+use super::stage::within;
 use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenComponent, OpenDialog, PromptEvent, Shown, SuggestedDraft,
-    ThreadEvent, ThreadKind,
+    Command, Dialog, DialogReply, Event, ExtensionEntry, Leaving, NumberedText, OpenComponent, OpenDialog, PromptEvent,
+    Shown, ThreadEvent, ThreadKind,
 };
 use crate::engine::thread::Effect;
-use crate::ports::ThreadAccess;
+use crate::ports::handlers::DEADLINE;
 use crate::ports::tools::Waiting;
+use crate::ports::{ModelAnswer, ModelCall, ThreadAccess};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -72,6 +74,16 @@ impl<A: Audience> Driver<A> {
         Ok(())
     }
 
+    /// Asks extensions beside the thread whether a person may leave it. Who does not answer in time has nothing against it.
+    pub(super) fn may_leave(&mut self, leaving: Leaving, reply: oneshot::Sender<Result<(), String>>) {
+        let (handlers, person) = (Arc::clone(&self.settings.handlers), self.dialogs.watch());
+        self.dialogs.leaving.spawn(async move {
+            let answer = within(DEADLINE, Some(person), handlers.may_leave(leaving)).await;
+            let _gone = reply.send(answer.unwrap_or(Ok(())));
+        });
+        while self.dialogs.leaving.try_join_next().is_some() {}
+    }
+
     pub(super) async fn extension_asks(&mut self, asked: Asked) {
         match asked {
             Asked::Dialog { from, dialog, reply } => {
@@ -86,6 +98,7 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
             }
             Asked::Show(shown) => self.dialogs.show(shown),
+            Asked::Call(call, reply) => self.call_model(*call, reply).await,
             Asked::Components(open, done) => {
                 let size = open.iter().flat_map(|component| &component.lines).map(String::len).sum::<usize>();
                 // More than a screen holds is of no use to anybody.
@@ -95,9 +108,13 @@ impl<A: Audience> Driver<A> {
             }
             Asked::Suggest(text) if text.len() <= LARGEST => {
                 let number = self.dialogs.suggested.as_ref().map_or(1, |before| before.number + 1);
-                self.dialogs.suggested = Some(SuggestedDraft { number, text });
+                self.dialogs.suggested = Some(NumberedText { number, text });
             }
             Asked::Suggest(_) => {}
+            Asked::Attention(text) => {
+                let number = self.dialogs.calling.as_ref().map_or(1, |before| before.number + 1);
+                self.dialogs.calling = Some(NumberedText { number, text });
+            }
             Asked::Append(entry, done) => {
                 let size = serde_json::to_string(&entry).map_or(usize::MAX, |text| text.len());
                 if size <= LARGEST_ENTRY {
@@ -119,6 +136,7 @@ impl<A: Audience> Driver<A> {
                 self.tell_state();
             }
             Happened::CommandOver(None) => {}
+            Happened::Called(called) => self.side_call_over(*called).await,
             Happened::CommandOver(Some((name, why))) => {
                 let text = format!("{name} failed: {why}");
                 self.emit(Event::Thread(ThreadEvent::Notice { text })).await;
@@ -160,7 +178,9 @@ impl Handle {
 impl Access {
     fn tell(&self, asked: Asked) {
         // Whoever shows more than a busy thread can take is not waited for: it is left out.
-        let _busy = self.0.upgrade().map(|sender| sender.try_send(DriverMessage::Extension(asked)));
+        if let Some(sender) = self.0.upgrade() {
+            drop(sender.try_send(DriverMessage::Extension(asked)));
+        }
     }
 }
 
@@ -194,6 +214,10 @@ impl ThreadAccess for Access {
         self.tell(Asked::Notice(text));
     }
 
+    fn call(&self, text: String) {
+        self.tell(Asked::Attention(text));
+    }
+
     fn suggest(&self, text: String) {
         self.tell(Asked::Suggest(text));
     }
@@ -207,6 +231,17 @@ impl ThreadAccess for Access {
             {
                 let _ended = over.await;
             }
+        })
+    }
+
+    fn call_model(&self, call: ModelCall) -> Waiting<'static, Result<ModelAnswer, String>> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let gone = || "the thread is ending".to_owned();
+            let (reply, answer) = oneshot::channel();
+            let asked = DriverMessage::Extension(Asked::Call(Box::new(call), reply));
+            sender.ok_or_else(gone)?.send(asked).await.map_err(|_ended| gone())?;
+            answer.await.map_err(|_ended| gone())?
         })
     }
 

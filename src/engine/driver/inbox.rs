@@ -2,7 +2,7 @@
 
 use super::dialogs::Asked;
 use crate::domain::event::{CancelScope, EndReason};
-use crate::domain::{Command, Draft, Preview};
+use crate::domain::{Command, Draft, Leaving, Preview};
 use std::collections::VecDeque;
 use std::future::pending;
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +18,8 @@ pub(super) enum DriverMessage {
     Command(Command, oneshot::Sender<Result<(), String>>),
     /// What would be sent. Nothing is recorded of it.
     Preview(Draft, oneshot::Sender<Result<Preview, String>>),
+    /// Whether extensions let a person leave it.
+    MayLeave(Leaving, oneshot::Sender<Result<(), String>>),
     /// An extension of this thread wants something.
     Extension(Asked),
     Leave(EndReason),
@@ -44,6 +46,19 @@ impl Handle {
         let gone = || "the thread is ending".to_owned();
         self.sender.send(DriverMessage::Preview(draft, reply)).await.map_err(|_closed| gone())?;
         answer.await.map_err(|_closed| gone())?
+    }
+
+    /// Asks extensions before a person leaves the thread on their screen.
+    ///
+    /// # Errors
+    /// The sentence of who does not want that.
+    pub async fn may_leave(&self, leaving: Leaving) -> Result<(), String> {
+        let (reply, answer) = oneshot::channel();
+        // Nobody holds a person in a thread that ends.
+        if self.sender.send(DriverMessage::MayLeave(leaving, reply)).await.is_err() {
+            return Ok(());
+        }
+        answer.await.unwrap_or(Ok(()))
     }
 
     /// Asks the driver to end in order.

@@ -26,6 +26,7 @@ mod preview;
 mod ready;
 mod record;
 mod run;
+mod side_calls;
 mod stage;
 mod steady;
 mod tools;

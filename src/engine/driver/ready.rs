@@ -22,4 +22,6 @@ pub(super) enum Purpose {
     Answer,
     /// A summary of older messages: shown to nobody while it arrives.
     Summary,
+    /// What an extension asks beside the thread.
+    Beside,
 }

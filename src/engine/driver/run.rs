@@ -210,6 +210,7 @@ impl<A: Audience> Driver<A> {
                         self.carry_out().await;
                     }
                     DriverMessage::Preview(draft, reply) => self.preview(draft, reply),
+                    DriverMessage::MayLeave(leaving, reply) => self.may_leave(leaving, reply),
                     DriverMessage::Extension(asked) => {
                         self.extension_asks(asked).await;
                         self.carry_out().await;
@@ -455,7 +456,12 @@ impl<A: Audience> Driver<A> {
         let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
         let Some((_, encoded)) = ready.encoded.take() else { return };
         let stream = provider.send(encoded);
-        self.call = Some(Call::new(request, &ready, stream, self.settings.models.bounds()));
+        self.call = Some(Call::new(
+            request,
+            (ready.model, ready.attempt, ready.purpose),
+            stream,
+            self.settings.models.bounds(),
+        ));
     }
 
     async fn progressed(&mut self, progress: Progress) {

@@ -47,7 +47,7 @@ pub(super) struct Asking {
 }
 
 /// What `asked` comes to within its deadline, which stands still while a person is asked something; none beyond it.
-async fn within<T>(
+pub(super) async fn within<T>(
     deadline: Duration,
     mut person: Option<watch::Receiver<usize>>,
     asked: impl Future<Output = T>,

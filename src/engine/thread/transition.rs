@@ -13,11 +13,10 @@ use super::state::{
 use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, taken};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
-use crate::domain::title;
 use crate::domain::{
-    ApprovalEvent, ContextEvent, ControlEvent, Decision, Event, LayerKind, Lifetime, LimitKind, Message, Money, Origin,
-    Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadKind, Timestamp,
-    Tokens, ToolCall, ToolEvent, Usage,
+    ApprovalEvent, ContextEvent, ControlEvent, Decision, Event, ExtensionEntry, LayerKind, Lifetime, LimitKind,
+    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
+    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -88,8 +87,14 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         | ThreadEvent::ChildThreadEnded { .. }
         | ThreadEvent::ClockJumped { .. }
         | ThreadEvent::RiskNoted { .. }
-        | ThreadEvent::ExtensionEntry { .. }
+        | ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
+        }
         | ThreadEvent::Notice { .. } => Vec::new(),
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::ModelCall { usage, spend, .. } } => {
+            thread.charge(*usage, *spend);
+            Vec::new()
+        }
     }
 }
 

@@ -1,0 +1,122 @@
+//! Calls of models that extensions make beside the thread's own: within its budget, charged to it, told in its log.
+//!
+//! One is recorded when it is over, with what it cost; what an extension no longer waits for is closed and charged as far as
+//! it went.
+
+use super::Audience;
+use super::account::Unfunded;
+use super::calls::{Call, Progress};
+use super::dialogs::{Called, Reply};
+use super::ready::Purpose;
+use super::run::Driver;
+use crate::domain::event::CallError;
+use crate::domain::{CallCost, Event, ExtensionEntry, ThreadEvent, Tokens, Usage};
+use crate::pipeline::told;
+use crate::ports::{CallRequest, ModelAnswer, ModelCall};
+use std::sync::Arc;
+
+/// As many are under way at once.
+const MOST: usize = 8;
+
+impl<A: Audience> Driver<A> {
+    /// Makes a call for an extension, and goes on meanwhile.
+    pub(super) async fn call_model(&mut self, call: ModelCall, reply: Reply) {
+        if let Err((why, reply)) = self.begin_side_call(call, reply).await {
+            let _gone = reply.send(Err(why));
+        }
+    }
+
+    async fn begin_side_call(&mut self, call: ModelCall, reply: Reply) -> Result<(), (String, Reply)> {
+        if self.dialogs.calls.len() >= MOST {
+            return Err((format!("{MOST} calls of models are under way already"), reply));
+        }
+        let ModelCall { from, model, system, messages, tools, most_output } = call;
+        let provider = match self.settings.models.provider(&model) {
+            Ok(provider) => provider,
+            Err(why) => return Err((why, reply)),
+        };
+        let most = self.settings.models.max_output(&model);
+        let max_output_tokens = most_output.map_or(most, |wanted| wanted.clamp(1, most.max(1)));
+        let messages = told(&[], &messages).into_iter().map(|told| told.entry.message).collect();
+        let request = CallRequest {
+            model: model.model.clone(),
+            system,
+            messages,
+            tools,
+            images: Arc::default(),
+            max_output_tokens,
+            attempt: 1,
+        };
+        let encoded = match provider.encode(request) {
+            Ok(encoded) => encoded,
+            Err(CallError { message, .. }) => return Err((message, reply)),
+        };
+        let body = String::from_utf8_lossy(&encoded.body).into_owned();
+        let limit = self.settings.models.bounds().prompt;
+        if body.len() > limit {
+            return Err((format!("the request has {} bytes, the limit is {limit} (max_prompt_kb)", body.len()), reply));
+        }
+        self.dialogs.called += 1;
+        // Numbers of its own: those of requests begin at the other end.
+        let number = u32::MAX - self.dialogs.called;
+        // Estimates err.
+        let input = Tokens::estimate(&body).0;
+        let most = Usage {
+            input: Tokens(input.saturating_add(input / 8)),
+            output: Tokens(max_output_tokens),
+            ..Usage::default()
+        };
+        let most = CallCost { spend: self.settings.models.spend(&model, &most), tokens: most.total() };
+        if let Err(unfunded) = self.reserve_beside(number, most).await {
+            return Err((unfunded.to_string(), reply));
+        }
+        let body = self.settings.store.keep_result(&body).ok();
+        let stream = provider.send(encoded);
+        let mut call = Call::new(number, (model, 1, Purpose::Beside), stream, self.settings.models.bounds());
+        self.dialogs.calls.spawn(async move {
+            let mut reply = reply;
+            let failed = loop {
+                tokio::select! {
+                    progress = call.read() => match progress {
+                        Progress::Going => {}
+                        Progress::Finished => break None,
+                        Progress::Failed(error) => break Some(error.message),
+                    },
+                    () = reply.closed() => break Some("nobody waits for it any more".to_owned()),
+                }
+            };
+            let Call { model, answer, .. } = call;
+            Called { number, from, body, model, answer, failed, reply }
+        });
+        Ok(())
+    }
+
+    /// A call of an extension is over: it is charged and told, then its extension goes on.
+    pub(super) async fn side_call_over(&mut self, called: Called) {
+        let Called { number, from, body, model, answer, failed, reply } = called;
+        let usage = answer.usage();
+        let spend = self.settings.models.spend(&model, &usage);
+        let entry =
+            ExtensionEntry::ModelCall { from, model: model.clone(), body, usage, spend, failed: failed.clone() };
+        let _kept = self.accept(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+        self.settle_beside(number).await;
+        let answer = match failed {
+            Some(why) => Err(why),
+            None => Ok(ModelAnswer { message: answer.message(), stop: answer.ended(), usage, spend, model }),
+        };
+        let _gone = reply.send(answer);
+        self.tell_state();
+    }
+}
+
+impl std::fmt::Display for Unfunded {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed(error) => formatter.write_str(&error.message),
+            Self::Refused(refusal) => write!(formatter, "no call was sent: {refusal}"),
+            Self::NoSlot(taken) => taken.fmt(formatter),
+            Self::Blocked => formatter.write_str("the thread cannot be saved"),
+            Self::Stopped => formatter.write_str("the thread is being stopped"),
+        }
+    }
+}

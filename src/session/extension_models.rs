@@ -1,0 +1,93 @@
+//! Models as extensions know them, and what they ask of one. They get no key: whose that is calls the model for them.
+
+use super::entries::{stopped, used};
+use super::model_registry::Models;
+use crate::domain::{Entry, ModelRef, Money, ToolSpec};
+use crate::engine::driver::ModelRegistry as _;
+use crate::pipeline::to_json;
+use crate::ports::{ModelAnswer, ModelCall};
+use serde_json::{Value, json};
+
+/// What extensions get in the place of a key. Models are called for them, whatever they say it is.
+const NO_KEY: &str = "levain-keeps-the-key";
+
+/// Answers what is asked of models at once; none for other names.
+pub(super) fn told(models: &Models, name: &str, arguments: &Value) -> Option<Value> {
+    let named = || {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        Some(ModelRef::new(text("provider")?, text("id")?))
+    };
+    let listed = || models.named().into_iter().filter_map(|(name, _)| name.parse::<ModelRef>().ok());
+    let may_ask = |model: &ModelRef| models.missing(model).is_none();
+    Some(match name {
+        "model.list" => listed().map(|model| described(models, &model)).collect(),
+        "model.available" => listed().filter(may_ask).map(|model| described(models, &model)).collect(),
+        "model.find" => {
+            let known = |model: &ModelRef| listed().any(|other| other == *model) || may_ask(model);
+            named().filter(known).map_or(Value::Null, |model| described(models, &model))
+        }
+        "model.hasKey" => {
+            let provider = arguments.get("provider").and_then(Value::as_str).unwrap_or_default();
+            listed().filter(|model| model.provider == provider).any(|model| may_ask(&model)).into()
+        }
+        "model.providerCount" => {
+            let mut providers: Vec<String> = listed().filter(may_ask).map(|model| model.provider).collect();
+            providers.sort();
+            providers.dedup();
+            providers.len().into()
+        }
+        _ => return None,
+    })
+}
+
+/// What stands in the place of the key for a model; none where it cannot be asked.
+pub(super) fn key(models: &Models, arguments: &Value) -> Value {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let provider = text("provider").unwrap_or_default();
+    let may_ask = match text("model") {
+        Some(id) => models.missing(&ModelRef::new(provider, id)).is_none(),
+        None => told(models, "model.hasKey", arguments).is_some_and(|has| has == true),
+    };
+    if may_ask { NO_KEY.into() } else { Value::Null }
+}
+
+/// As pi describes a model. Prices are dollars for a million tokens.
+pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
+    let dollars = models.catalog.lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
+    json!({
+        "provider": model.provider, "id": model.model, "name": model.model, "api": models.form(model),
+        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"], "reasoning": false,
+        "cost": {"input": dollars.0, "output": dollars.1, "cacheRead": 0, "cacheWrite": 0},
+    })
+}
+
+/// The call that `llm.stream` asks for.
+pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
+    let text = |at: &str| arguments.pointer(at).and_then(Value::as_str);
+    let list = |at: &str| arguments.pointer(at).and_then(Value::as_array).cloned().unwrap_or_default();
+    let tool = |tool: &Value| {
+        let text = |name: &str| tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let schema = tool.get("parameters").cloned().unwrap_or_else(|| json!({"type": "object"}));
+        ToolSpec { name: text("name"), description: text("description"), schema }
+    };
+    Some(ModelCall {
+        from,
+        model: ModelRef::new(text("/model/provider")?, text("/model/id")?),
+        system: text("/context/systemPrompt").unwrap_or_default().to_owned(),
+        messages: list("/context/messages"),
+        tools: list("/context/tools").iter().map(tool).collect(),
+        most_output: arguments.pointer("/options/maxTokens").and_then(Value::as_u64),
+    })
+}
+
+/// Its answer as a message of pi.
+pub(super) fn answered(answer: ModelAnswer, at: u64) -> Value {
+    let ModelAnswer { message, stop, usage, spend, model } = answer;
+    let mut told = to_json(&[Entry::new(message)]).pop().unwrap_or_else(|| json!({"role": "assistant", "content": []}));
+    told["provider"] = model.provider.into();
+    told["model"] = model.model.into();
+    told["stopReason"] = stopped(&stop).into();
+    told["usage"] = used(&usage, spend.map_or(0.0, Money::dollars));
+    told["timestamp"] = at.into();
+    told
+}
