@@ -92,6 +92,51 @@ check("tool_result: nobody says anything", ['pi.on("tool_result", () => {})'], a
   assert.equal(await engine.outcome("tool_result", { toolName: "x", content: [] }), undefined);
 });
 
+check("tool_result: what is edited in place counts, an edit of one handler by itself as well", [
+  'pi.on("tool_result", (e) => { e.content[0].text = "redacted"; e.note = 1 })',
+  'pi.on("tool_result", (e) => { e.details.seen = [e.content[0].text, e.note] })',
+  'pi.on("tool_result", (e) => { e.isError = true })',
+], async (engine) => {
+  const payload = { toolName: "x", content: [{ type: "text", text: "secret" }], details: {}, isError: false };
+  // A field put in the place of another is seen by the next handlers, and counts once one answers.
+  assert.deepEqual(await engine.outcome("tool_result", payload), { content: [{ type: "text", text: "redacted" }], details: { seen: ["redacted", 1] }, isError: false });
+  const [first, second, third] = outside(engine.api.handlers("tool_result"));
+  const alone = async ({ id }) => outside(await engine.api.callHandler(id, "tool_result", engine.inside(payload))).result;
+  assert.deepEqual(await alone(first), { content: [{ type: "text", text: "redacted" }] });
+  assert.deepEqual(await alone(second), { details: { seen: ["secret", null] } });
+  assert.equal(await alone(third), undefined);
+});
+check("tool_result: edited and answered", ['pi.on("tool_result", (e) => { e.content.push({ type: "text", text: "more" }); e.isError = true; return { details: 2 } })'], async (engine) => {
+  const payload = { toolName: "x", content: [], details: 1, isError: false };
+  const outcome = { content: [{ type: "text", text: "more" }], details: 2, isError: true };
+  assert.deepEqual(await engine.outcome("tool_result", payload), outcome);
+  const [{ id }] = outside(engine.api.handlers("tool_result"));
+  assert.deepEqual(outside(await engine.api.callHandler(id, "tool_result", engine.inside(payload))).result, outcome);
+});
+
+check("before_agent_start: ctx.getSystemPrompt is the prompt as it is now, elsewhere the session's", [
+  'pi.on("before_agent_start", (e) => ({ systemPrompt: e.systemPrompt + "1" }))',
+  'pi.on("before_agent_start", async (e, ctx) => { await null; return { systemPrompt: ctx.getSystemPrompt() + "2" } })',
+  'pi.on("agent_start", (e, ctx) => { pi.setSessionName(ctx.getSystemPrompt()) })',
+], async (engine) => {
+  assert.equal((await engine.outcome("before_agent_start", { prompt: "p", systemPrompt: "s" })).systemPrompt, "s12");
+  await engine.dispatch("agent_start");
+  assert.equal(engine.host.name, "base prompt");
+});
+
+check("message_end: what is edited in place counts; a text is no message", [
+  'pi.on("message_end", (e) => { e.message.content[0].text = "edited" })',
+  'pi.on("message_end", () => ({ message: "x" }))',
+], async (engine) => {
+  const { outcome, records } = await engine.dispatch("message_end", { message: { role: "assistant", content: [{ type: "text", text: "said" }] } });
+  assert.deepEqual(outcome, { message: { role: "assistant", content: [{ type: "text", text: "edited" }] } });
+  assert.match(records[1].error.message, /role/);
+});
+
+check("user_bash: whoever says anything takes the command", ['pi.on("user_bash", () => true)', 'pi.on("user_bash", () => ({ result: { output: "late" } }))'], async (engine) => {
+  assert.deepEqual(await engine.outcome("user_bash", { command: "c" }), {});
+});
+
 check("message_end: a replacement keeps its role", [
   'pi.on("message_end", (e) => ({ message: { ...e.message, content: "new" } }))',
   'pi.on("message_end", (e) => ({ message: { role: "user", content: "no" } }))',
@@ -153,13 +198,32 @@ check("a session that changes is told in the words of both generations", [
 
 check("registration: clashes, names, order", [
   'pi.registerCommand("x", { handler() {} }); pi.registerTool({ name: "t", description: "first", parameters: {}, execute() {} }); pi.registerShortcut("Ctrl+X", { handler() {} }); pi.registerFlag("f", { type: "string", default: "one" })',
-  'pi.registerCommand("x", { handler() {} }); pi.registerTool({ name: "t", description: "second", parameters: {}, execute() {} }); pi.registerShortcut("ctrl+x", { description: "last", handler() {} }); pi.registerFlag("f", { type: "boolean" })',
+  'pi.registerCommand("x", { handler() {} }); pi.registerTool({ name: "t", description: "second", parameters: {}, execute() {} }); pi.registerShortcut("ctrl+x", { description: "last", handler() {} }); pi.registerFlag("f", { type: "boolean", default: true }); globalThis.seen = () => pi.getFlag("f")',
 ], async (engine) => {
   assert.deepEqual(outside(engine.api.commandDescriptions()).map((command) => command.name), ["x:1", "x:2"]);
   assert.equal(engine.api.toolDescriptions()[0].description, "first");
   assert.equal(engine.api.shortcutDescriptions()[0].description, "last");
   assert.equal(engine.api.flagDescriptions()[0].default, "one");
+  assert.equal(engine.run("seen")(), "one", "the first preset holds for all");
   assert.deepEqual(outside(engine.api.clashes()).map(({ kind, used }) => [kind, used]), [["tools", "/ext/0.js"], ["commands", "/ext/0.js"], ["flags", "/ext/0.js"], ["shortcuts", "/ext/1.js"]]);
+});
+
+check("commands: a number that somebody took is passed over", [
+  'pi.registerCommand("x", { handler() {} }); pi.registerCommand("x:2", { handler() {} })',
+  'pi.registerCommand("x", { handler() {} })',
+], async (engine) => {
+  assert.deepEqual(outside(engine.api.commandDescriptions()).map((command) => command.name), ["x:1", "x:2", "x:3"]);
+});
+
+check("providers: what is registered again is put over what was there; one that cannot be is reported, and the file loads", [
+  'pi.registerProvider("p", { baseUrl: "http://x" }); pi.registerProvider("p", { headers: { a: "1" } }); pi.registerProvider("q", { models: [{ id: "m" }] })',
+], async (engine) => {
+  assert.deepEqual(outside(engine.api.providerDescriptions()).map(({ name, baseUrl, headers }) => [name, baseUrl, headers]), [["p", "http://x", { a: "1" }]]);
+  assert.deepEqual(engine.host.reports.map(({ event, message }) => [event, message]), [["register_provider", 'Provider q: "baseUrl" is required when defining models.']]);
+});
+
+check("the bus: numbers are names", ['globalThis.heard = []; pi.events.on("1", (data) => { heard.push(data) }); pi.events.emit(1, "a"); pi.events.on(2, () => { heard.push("b") }); pi.events.emit("2")'], async (engine) => {
+  assert.deepEqual(outside(engine.run("heard")), ["a", "b"]);
 });
 
 test("loading: actions throw, a bad export is named, a failure leaves nothing", async () => {

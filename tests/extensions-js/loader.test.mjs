@@ -55,6 +55,12 @@ test("packages: main, module, exports, conditions, patterns, parents", () => {
 test("how a file is to be evaluated", () => {
   const files = tree({ "/p/a.ts": "", "/p/b.js": "export default 1", "/p/c.js": "module.exports = 1", "/p/d.cjs": "", "/p/e.json": "", "/m/package.json": '{"type":"module"}', "/m/f.js": "", "/p/node_modules/x/g.js": "export default 1", "/p/node_modules/x/package.json": "{}" });
   assert.deepEqual(["/p/a.ts", "/p/b.js", "/p/c.js", "/p/d.cjs", "/p/e.json", "/m/f.js", "/p/node_modules/x/g.js"].map((file) => api.formatOf(files, file)), ["esm", "esm", "cjs", "cjs", "json", "esm", "esm"]);
+  // Statements behind others on a line, as in what was made small.
+  const small = tree({
+    "/p/a.js": "let n = 0; export const next = () => ++n;", "/p/b.js": 'import{x}from"./x.js";function f(){}export{f as default};', "/p/c.js": "function f(){}export{f}",
+    "/p/d.js": '"use strict";exports.a=1;const t="; export default 1";', "/p/e.js": 'var x="import y";module.exports=x', "/p/f.js": "const important = 1; exported(important)",
+  });
+  assert.deepEqual(["a", "b", "c", "d", "e", "f"].map((name) => api.formatOf(small, `/p/${name}.js`)), ["esm", "esm", "esm", "cjs", "cjs", "cjs"]);
 });
 
 test("built-in names, with and without a prefix", () => {

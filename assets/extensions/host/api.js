@@ -6,7 +6,7 @@
 import { action, ask, report } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { bus } from "./bus.js";
-import { addHandler } from "./registry.js";
+import { addFlag, addHandler, presetOf } from "./registry.js";
 import { forgetProvider, registerProvider } from "./providers.js";
 import { commandList, toolList } from "./listing.js";
 
@@ -72,13 +72,12 @@ export function makeApi(extension) {
     registerFlag(name, flag) {
       ownString(name, "the name of a flag");
       if (flag?.type !== "boolean" && flag?.type !== "string") throw new TypeError(`flag "${name}" must be of type "boolean" or "string"`);
-      extension.flags.set(name, flag);
+      addFlag(extension, name, flag);
       changed(extension, "flag", name);
     },
     getFlag(name) {
-      const flag = extension.flags.get(name);
-      if (!flag) return undefined;
-      return ask("flag", { name }) ?? flag.default;
+      if (!extension.flags.has(name)) return undefined;
+      return ask("flag", { name }) ?? presetOf(name);
     },
     registerMessageRenderer(type, render) {
       if (typeof render !== "function") throw new TypeError(`the renderer of "${type}" must be a function`);

@@ -5,8 +5,12 @@ import { charge, isDisabled, onDisable, runAs } from "../runtime/bridge.js";
 
 const listeners = new Map();
 
+/** Numbers are names, too. */
+const nameOf = (channel) => (typeof channel === "symbol" ? channel : String(channel));
+
 export const bus = {
-  emit(channel, data) {
+  emit(name, data) {
+    const channel = nameOf(name);
     for (const { handler, owner } of [...(listeners.get(channel) ?? [])]) {
       if (isDisabled(owner)) continue;
       runAs(owner, () => {
@@ -19,7 +23,8 @@ export const bus = {
       });
     }
   },
-  on(channel, handler, owner) {
+  on(name, handler, owner) {
+    const channel = nameOf(name);
     if (typeof handler !== "function") throw new TypeError("pi.events.on needs a function");
     const entry = { handler, owner };
     listeners.set(channel, [...(listeners.get(channel) ?? []), entry]);

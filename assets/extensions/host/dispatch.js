@@ -8,7 +8,7 @@ import { describeError, isDisabled, now, setOwner } from "../runtime/bridge.js";
 import { own, plain } from "../runtime/clone.js";
 import { contextFor } from "./context.js";
 import { handlerById, handlersOf } from "./registry.js";
-import { ruleFor } from "./merge.js";
+import { EDITED, editsOf, ruleFor } from "./merge.js";
 import { signalFor } from "./signals.js";
 
 /** `{id, path, extension, index}` of every handler of an event, in the order they are to be asked. */
@@ -29,6 +29,15 @@ function dress(event, payload) {
   return value;
 }
 
+/** Handlers of a prompt see the system prompt as those before them left it, wherever they look for it. */
+function contextOf(extension, event, { systemPrompt }, ctxData) {
+  const ctx = contextFor(extension, ctxData);
+  if (event !== "before_agent_start" || typeof systemPrompt !== "string") return ctx;
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(ctx));
+  copy.getSystemPrompt = () => systemPrompt;
+  return copy;
+}
+
 /**
  * One handler, with everything around it. Every `await` costs the engine a round through its job queue,
  * so there is one here, and only for a handler that returns a promise.
@@ -42,7 +51,7 @@ async function run(handler, event, value, ctxData, rule) {
   else {
     setOwner(extension.id);
     try {
-      result = handler.run(value, rule.withoutContext ? undefined : contextFor(extension, ctxData));
+      result = handler.run(value, rule.withoutContext ? undefined : contextOf(extension, event, value, ctxData));
       if (typeof result?.then === "function") result = await result;
     } catch (problem) {
       result = undefined;
@@ -80,10 +89,13 @@ export async function callHandler(id, event, value, ctxData) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value);
+  const edited = EDITED[event];
+  const edits = edited && editsOf(seen, edited);
   const { result, error, ms, path } = await run(handler, event, seen, ctxData, ruleFor(event));
   if (error) return { error, ms, path };
   try {
     const record = { result: crossing(event, result), ms, path };
+    if (edits) record.result = withEdits(record.result, edits(edited.some((name) => own(result, name) !== undefined)));
     // What is answered counts before what was changed in place, and need not cross twice.
     const field = IN_PLACE[event];
     if (field !== undefined && own(result, field) === undefined) record.value = plain(seen[field]);
@@ -91,6 +103,12 @@ export async function callHandler(id, event, value, ctxData) {
   } catch (problem) {
     return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
   }
+}
+
+/** What was edited in place beside what was answered, which counts before it. */
+function withEdits(answer, edits) {
+  if (Object.keys(edits).length === 0) return answer;
+  return plain({ ...edits, ...(answer !== null && typeof answer === "object" ? answer : {}) });
 }
 
 const chains = new Map();

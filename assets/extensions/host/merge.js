@@ -5,7 +5,7 @@
 // fields of an answer count, so that a polluted prototype decides nothing. Events without an entry are
 // told to every handler and their answers dropped; names nobody knows have their answers collected.
 
-import { own, structuredClone } from "../runtime/clone.js";
+import { own, plain, structuredClone } from "../runtime/clone.js";
 
 const given = (answer) => answer !== null && typeof answer === "object";
 const text = (value) => typeof value === "string";
@@ -20,6 +20,28 @@ function override(state, answer, names) {
     changed = true;
   }
   return changed;
+}
+
+// Taken before any extension runs, as in runtime/clone.js.
+const { stringify } = JSON;
+/** Whether two values come to the same once they are plain. */
+const same = (a, b) => stringify(plain(a)) === stringify(plain(b));
+
+/**
+ * What handlers did to the event's own values without answering: a list that was added to, a text that was
+ * changed. Called before the event is shown; what it gives back says afterwards which fields changed. A field that
+ * was put in the place of another counts once some handler answered.
+ */
+export function editsOf(event, names) {
+  const before = names.map((name) => [name, event[name], structuredClone(event[name])]);
+  return (answered) => {
+    const edits = {};
+    for (const [name, value, copy] of before) {
+      const now = answered ? event[name] : value;
+      if (!same(now, copy)) edits[name] = now;
+    }
+    return edits;
+  };
 }
 
 const unanswered = (outcome) => ({ start: (payload) => ({ payload }), event: (state) => state.payload, take: () => false, end: () => outcome });
@@ -46,6 +68,9 @@ const collected = {
   },
   end: (state) => ({ answers: state.answers }),
 };
+
+/** Fields that are handed on as they are after a handler, in events that do not say so with an object of their own. */
+export const EDITED = { tool_result: ["content", "details", "isError"], message_end: ["message"] };
 
 export const RULES = {
   input: {
@@ -136,35 +161,45 @@ export const RULES = {
   },
 
   tool_result: {
-    start: (payload) => ({ payload, fields: { content: payload.content, details: payload.details, isError: payload.isError }, changed: false }),
-    event: (state) => ({ ...state.payload, ...state.fields }),
+    // One event for all of them, and what is edited in it counts: the result is shown to the model as it is then.
+    start: (payload) => {
+      const seen = { ...payload };
+      const { content, details, isError } = payload;
+      return { seen, given: { content, details, isError }, edits: editsOf(seen, EDITED.tool_result), changed: false };
+    },
+    event: (state) => state.seen,
     take: (state, answer) => {
-      if (override(state.fields, answer, ["content", "details", "isError", "terminate"])) state.changed = true;
+      if (override(state.seen, answer, [...EDITED.tool_result, "terminate"])) state.changed = true;
       return false;
     },
-    end: ({ changed, fields }) => (changed ? fields : undefined),
+    end: ({ changed, seen, given: before, edits }) => {
+      if (changed) return { content: seen.content, details: seen.details, isError: seen.isError, terminate: seen.terminate };
+      const edited = edits(false);
+      return Object.keys(edited).length === 0 ? undefined : { ...before, ...edited };
+    },
   },
 
   message_end: {
-    start: (payload) => ({ payload, message: payload.message, changed: false }),
+    start: (payload) => ({ payload, message: payload.message, edits: editsOf(payload, EDITED.message_end), changed: false }),
     event: (state) => ({ ...state.payload, message: state.message }),
     take: (state, answer) => {
       const message = own(answer, "message");
-      if (!given(message)) return false;
+      if (!message) return false;
       // A replacement of another role would break the pairing of calls and results.
       if (own(message, "role") !== state.payload.message?.role) throw new Error("a replaced message must keep its role");
       Object.assign(state, { message, changed: true });
       return false;
     },
-    end: ({ changed, message }) => (changed ? { message } : undefined),
+    end: ({ changed, message, edits }) => (changed || edits(false).message !== undefined ? { message } : undefined),
   },
 
   user_bash: {
     start: (payload) => ({ payload, answer: undefined }),
     event: (state) => state.payload,
     take: (state, answer) => {
-      if (!given(answer)) return false;
-      state.answer = answer;
+      // The first that says anything takes the command, even if it does not say how.
+      if (!answer) return false;
+      state.answer = given(answer) ? answer : {};
       return true;
     },
     end: ({ answer }) => answer,
@@ -172,7 +207,7 @@ export const RULES = {
 
   resources_discover: {
     start: (payload) => ({ payload, skillPaths: [], promptPaths: [], themePaths: [] }),
-    event: (state) => state.payload,
+    event: (state) => ({ ...state.payload }),
     take: (state, answer, path) => {
       for (const name of ["skillPaths", "promptPaths", "themePaths"]) {
         const paths = own(answer, name);

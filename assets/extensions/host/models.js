@@ -13,7 +13,8 @@ export const modelRegistry = Object.freeze({
   getApiKeyForProvider: (provider) => action("model.key", { provider }).then((key) => key ?? undefined),
   getApiKeyAndHeaders: async (model) => {
     const key = await action("model.key", { provider: model?.provider, model: model?.id });
-    return key === undefined || key === null ? { ok: false, error: `no API key for ${model?.provider}` } : { ok: true, apiKey: key, headers: model?.headers };
+    // No key is an answer, too: some servers need none, and whoever asked looks at the field.
+    return { ok: true, apiKey: key ?? undefined, headers: model?.headers };
   },
   getProviderAuthStatus: (provider) => ({ configured: Boolean(ask("model.hasKey", { provider })) }),
   getError: () => undefined,

@@ -15,13 +15,25 @@ export function describeProvider(name, config, extension) {
   });
 }
 
-export function registerProvider(extension, name, config) {
+function check(name, config) {
   if (!config || typeof config !== "object") throw new TypeError(`provider "${name}" needs a configuration object`);
   if (config.models?.length && !config.baseUrl && !config.streamSimple) throw new Error(`Provider ${name}: "baseUrl" is required when defining models.`);
   if (config.streamSimple && !config.api) throw new Error(`Provider ${name}: "api" is required when registering streamSimple.`);
   if (config.models?.length && !config.apiKey && !config.oauth) throw new Error(`Provider ${name}: "apiKey" or "oauth" is required when defining models.`);
-  extension.providers.set(name, config);
-  if (!extension.loading) ask("registered", { kind: "provider", name, config: describeProvider(name, config, extension) });
+}
+
+/** While a file loads, a provider that cannot be is reported: what else the file registers counts. */
+export function registerProvider(extension, name, config) {
+  try {
+    check(name, config);
+  } catch (error) {
+    if (!extension.loading) throw error;
+    return void report(extension.id, "register_provider", error);
+  }
+  const before = extension.providers.get(name);
+  const given = Object.entries(config).filter(([, value]) => value !== undefined);
+  extension.providers.set(name, before ? { ...before, ...Object.fromEntries(given) } : config);
+  if (!extension.loading) ask("registered", { kind: "provider", name, config: describeProvider(name, extension.providers.get(name), extension) });
 }
 
 export function forgetProvider(extension, name) {

@@ -30,6 +30,7 @@ export function createExtension(path, meta = {}) {
 
 export function dropExtension(id) {
   const extension = extensions.get(id);
+  for (const [name, preset] of presets) if (preset.owner === id) presets.delete(name);
   for (const handler of extension?.handlers ?? []) handlersById.delete(handler.id);
   extensions.delete(id);
 }
@@ -40,6 +41,16 @@ export function addHandler(extension, event, run) {
   extension.handlers.push(handler);
   handlersById.set(handler.id, handler);
 }
+
+// The first preset of a flag holds for all extensions that registered it, whenever they did.
+const presets = new Map();
+
+export function addFlag(extension, name, flag) {
+  extension.flags.set(name, flag);
+  if (flag.default !== undefined && !presets.has(name)) presets.set(name, { value: flag.default, owner: extension.id });
+}
+
+export const presetOf = (name) => presets.get(name)?.value;
 
 export const handlerById = (id) => handlersById.get(id);
 
@@ -73,11 +84,16 @@ export function commandTable() {
   const count = new Map();
   for (const extension of live()) for (const name of extension.commands.keys()) count.set(name, (count.get(name) ?? 0) + 1);
   const seen = new Map();
+  const taken = new Set();
   const table = [];
   for (const extension of live()) {
     for (const [name, command] of extension.commands) {
-      seen.set(name, (seen.get(name) ?? 0) + 1);
-      const invoke = count.get(name) === 1 ? name : `${name}:${seen.get(name)}`;
+      let number = (seen.get(name) ?? 0) + 1;
+      seen.set(name, number);
+      let invoke = count.get(name) === 1 ? name : `${name}:${number}`;
+      // Somebody may have called a command `x:2`.
+      while (taken.has(invoke)) invoke = `${name}:${++number}`;
+      taken.add(invoke);
       table.push({ invoke, name, command, extension, sourceInfo: sourceInfo(extension) });
     }
   }

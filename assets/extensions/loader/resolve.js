@@ -170,6 +170,7 @@ export function formatOf(files, path) {
 // at the start of a line, and none of CommonJS.
 function guess(files, path) {
   const source = files.read(path) ?? "";
-  const module = /^\s*(import\s*[\w{*"']|export\s+(default|const|let|var|function|async|class|\{|\*)|export\s*\{)/m.test(source);
-  return module && !/\bmodule\.exports\b|^\s*exports\.\w+\s*=|\bObject\.defineProperty\(exports\b/m.test(source) ? "esm" : "cjs";
+  // A statement begins a line, or stands behind another one, as in what a bundler made small.
+  const module = /(?:^|[;}])\s*(?:import\s*[\w{*"']|export\s+(?:default|const|let|var|function|async|class|\*)|export\s*[{*])/m.test(source);
+  return module && !/\bmodule\.exports\b|(?:^|[;}])\s*exports\.\w+\s*=|\bObject\.defineProperty\(exports\b/m.test(source) ? "esm" : "cjs";
 }
