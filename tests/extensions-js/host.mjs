@@ -83,6 +83,11 @@ export class Host {
     this.cancels = new Map();
   }
 
+  /** Empties what was told and asked, for the next run in the same engine. */
+  forget() {
+    for (const list of [this.calls, this.actions, this.dialogs, this.notices, this.reports, this.logs]) list.length = 0;
+  }
+
   dispose() {
     for (const timer of this.timers.values()) clearTimeout(timer);
     for (const child of this.processes.values()) stop(child, "SIGKILL");
@@ -301,8 +306,8 @@ export class Host {
       case "registered": return args.kind === "tool" ? void this.active.push(args.name) : undefined;
       case "commands.others": return [{ name: "review", description: "a template", source: "prompt", location: "user", path: "/p/review.md" }, { name: "skill:x", description: "a skill", source: "skill", location: "project", path: "/p/SKILL.md" }];
       case "model.current": return this.model;
-      case "model.list": case "model.available": return [this.model, ...this.models];
-      case "model.find": return [this.model, ...this.models].find((model) => model.provider === args.provider && model.id === args.id) ?? null;
+      case "model.list": case "model.available": return [this.model, ...this.models].filter(Boolean);
+      case "model.find": return [this.model, ...this.models].filter(Boolean).find((model) => model.provider === args.provider && model.id === args.id) ?? null;
       case "model.thinking": return this.thinking;
       case "model.setThinking": return void (this.thinking = args.level);
       case "model.providerCount": return 2;
