@@ -2,7 +2,9 @@
 
 use crate::context::diff::unified;
 use crate::domain::pipeline::{KEPT, LISTS};
-use crate::domain::{ContentHash, ControlEvent, Event, PromptEvent, Stage, Step, StepOutcome, ThreadId, ToolEvent};
+use crate::domain::{
+    ContentHash, ContextEvent, ControlEvent, Event, PromptEvent, Stage, Step, StepOutcome, ThreadId, ToolEvent,
+};
 use crate::pipeline::{Chain, Merged};
 use crate::ports::StoreError;
 use crate::store::content::ContentStore;
@@ -28,6 +30,8 @@ pub enum Subject {
     Prompt(u64),
     Request(u32),
     Call(String),
+    /// What older messages gave way to, without a request of its own.
+    Summary,
 }
 
 impl fmt::Display for Subject {
@@ -37,6 +41,7 @@ impl fmt::Display for Subject {
             Self::Request(number) => write!(formatter, "request {number}"),
             // Its id is its title.
             Self::Call(_) => formatter.write_str("call"),
+            Self::Summary => formatter.write_str("summary"),
         }
     }
 }
@@ -80,6 +85,10 @@ pub fn passages(layout: &Layout, id: &ThreadId) -> Result<Vec<Passage>, StoreErr
         }
         Event::Tool(ToolEvent::CallPrepared { call_id, steps, .. } | ToolEvent::ResultPrepared { call_id, steps }) => {
             all.push(Passage { of: Subject::Call(call_id.0.clone()), title: call_id.0, steps });
+        }
+        Event::Context(ContextEvent::ContextCompacted { steps, kept, .. }) if !steps.is_empty() => {
+            let title = format!("of all but {kept} messages");
+            all.push(Passage { of: Subject::Summary, title, steps });
         }
         Event::Thread(_)
         | Event::Settings(_)
@@ -219,7 +228,7 @@ pub fn recorded<'a>(
         (_, None) => true,
         (Subject::Prompt(prompt), Some(number)) => *prompt == number,
         (Subject::Request(request), Some(number)) => u64::from(*request) == number,
-        (Subject::Call(_), Some(_)) => false,
+        (Subject::Call(_) | Subject::Summary, Some(_)) => false,
     };
     let passages = passages.iter().rev().filter(|passage| is_of(&passage.of));
     let mut steps = passages.flat_map(|passage| passage.steps.iter().rev().map(move |step| (passage, step)));

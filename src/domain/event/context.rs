@@ -5,6 +5,7 @@ use crate::domain::assembly::Piece;
 use crate::domain::id::ThreadId;
 use crate::domain::message::Message;
 use crate::domain::note::{Note, NoteKind, percent, room_in_words, taken_over_in_words};
+use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -65,6 +66,9 @@ pub enum ContextEvent {
         /// Why there is no summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// What handlers did of whom no request tells.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<Step>,
     },
 }
 

@@ -260,6 +260,7 @@ impl<A: Audience> Driver<A> {
             usage,
             spend: answer.and_then(|call| self.settings.models.spend(&call.model, &usage)),
             reason: reason.map(str::to_owned),
+            steps: std::mem::take(&mut self.pipeline.steps),
         };
         // Where nothing can stay behind, another thread would have as little room.
         let hands_off = self.thread.handoff == Handoff::Asked || self.thread.handoff == Handoff::Full && from > 0;

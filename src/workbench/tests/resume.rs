@@ -411,6 +411,7 @@ fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
             usage: Usage::default(),
             spend: None,
             reason: reason.map(str::to_owned),
+            steps: Vec::new(),
         }));
     }
     let reason = "25 of 25 turns are used; send a message to let it go on with as much again";

@@ -59,6 +59,7 @@ impl Bench {
             usage: Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() },
             spend: Some(Money(3)),
             reason: None,
+            steps: Vec::new(),
         }))
     }
 

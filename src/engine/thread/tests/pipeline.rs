@@ -377,6 +377,7 @@ impl Slow {
                     usage: Usage::default(),
                     spend: None,
                     reason: Some("nothing to do".into()),
+                    steps: Vec::new(),
                 }));
             }
             Happens::Answers | Happens::Calls | Happens::Fails | Happens::Compacts | Happens::Compacted => {}
