@@ -176,9 +176,7 @@ impl<A: Audience> Driver<A> {
     /// handles are gone or someone asks it to stop.
     pub async fn run(mut self, opening: Vec<Event>) -> Ended {
         self.ready_handlers().await;
-        for event in opening {
-            self.emit(event).await;
-        }
+        self.open(opening).await;
         self.tell_news();
         self.carry_out().await;
         self.tell_state();
@@ -235,6 +233,24 @@ impl<A: Audience> Driver<A> {
                 (index, news) = heard(&mut self.pipeline) => self.pipeline_told(index, news).await,
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
                 (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
+            }
+        }
+    }
+
+    /// Records how the thread begins, or is taken over.
+    async fn open(&mut self, opening: Vec<Event>) {
+        // What is told of calls that ended with their process comes before the word that the thread ended with it.
+        let is_end = |event: &Event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. }));
+        let left = opening.iter().position(is_end).unwrap_or_default();
+        for (place, event) in opening.into_iter().enumerate() {
+            if place >= left || self.blocked.is_some() {
+                self.emit(event).await;
+                continue;
+            }
+            match self.record(event).await {
+                // The process that died would have gone on from here; nobody asked this one to.
+                Ok(()) => self.todo.clear(),
+                Err(Unrecorded(event)) => self.todo.push_front(Effect::Emit(*event)),
             }
         }
     }
