@@ -65,4 +65,11 @@ patchLocaleMethods();
 // answer. Overriding what is there stays possible; adding is refused, with an error the author sees.
 Object.preventExtensions(Object.prototype);
 
+// This side keeps what is registered in lists and maps and waits with promises: an extension that replaced their methods
+// would take the guards of the others away. Objects of one's own can still have methods of these names.
+const iteratorOf = (iterable) => Object.getPrototypeOf(iterable[Symbol.iterator]());
+const iterators = [iteratorOf([]), iteratorOf(new Map()), iteratorOf(new Set()), Object.getPrototypeOf(iteratorOf([]))];
+for (const { prototype } of [Array, Map, Set, WeakMap, Promise]) Object.freeze(prototype);
+for (const prototype of iterators) Object.freeze(prototype);
+
 export { performance };
