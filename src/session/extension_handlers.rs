@@ -138,6 +138,7 @@ impl ExtensionHandlers {
     pub(super) async fn ready(&self) -> Vec<String> {
         let _one_at_a_time = self.loading.lock().await;
         let before = self.loaded();
+        let mut told = self.thread.asked_anew();
         let found = self.extensions.found();
         let mut files: Vec<_> = found.iter().map(|one| (one.path.clone(), stamp(&one.path))).collect();
         if found.iter().any(|one| one.of_project) {
@@ -146,9 +147,10 @@ impl ExtensionHandlers {
         }
         let wanted = self.thread.wants_reload();
         if files == before.files && !wanted {
-            return Vec::new();
+            return told;
         }
-        let (loaded, told) = self.load(found, files, &before).await;
+        let (loaded, of_load) = self.load(found, files, &before).await;
+        told.extend(of_load);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         told
     }
@@ -232,6 +234,7 @@ impl ExtensionHandlers {
     /// Runs one of them.
     pub(super) async fn command(&self, name: String, arguments: String) -> Result<(), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
+        self.thread.command_begins();
         let (answer, _) = engine.ask(Ask::Command { name, arguments }, false).await.map_err(|e| e.to_string())?;
         answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
     }
@@ -359,6 +362,9 @@ impl ExtensionHandlers {
             }
             said.extend(lines(&told));
             let value = value_of(handler.stage, answer);
+            if let Err(error) = fits(handler.stage, &value) {
+                return Some(Err(format!("{}: {error}", handler.id)));
+            }
             let blocks = handler.stage == Stage::ToolCall && tools_of_pi::blocks(&value);
             answers.push(value);
             if blocks {
@@ -373,6 +379,31 @@ impl ExtensionHandlers {
             None => Value::Null,
         };
         Some(Ok(HandlerReply::Answer { value, saw: Vec::new(), said: said.join("\n") }))
+    }
+}
+
+/// Messages that a conversation may have.
+const MOST_MESSAGES: usize = 20_000;
+
+/// Whether an answer can be taken. A conversation and a request are kept piece by piece, with their pictures; everything else
+/// stands in the log.
+fn fits(stage: Stage, value: &Value) -> Result<(), String> {
+    let is_kept_apart = matches!(stage, Stage::Context | Stage::BeforeProviderRequest);
+    let most = if is_kept_apart { 32 } else { 4 };
+    if weight(value) > most << 20 {
+        return Err(format!("it answered with more than {most} MB"));
+    }
+    let messages = value.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
+    if messages > MOST_MESSAGES { Err(format!("it answered with more than {MOST_MESSAGES} messages")) } else { Ok(()) }
+}
+
+/// About as many bytes as a value has when it is written.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| weight(item) + 1).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| name.len() + 4 + weight(field)).sum(),
     }
 }
 

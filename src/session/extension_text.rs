@@ -6,8 +6,12 @@ use std::fmt::Write as _;
 /// Bytes of one line, at most.
 const LONGEST_LINE: usize = 16 << 10;
 
+/// Bytes of a text, at most; the rest is left out.
+const LONGEST: usize = 64 << 10;
+
 /// Text without any sequence.
 pub(super) fn plain(text: &str) -> String {
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     anstream::adapter::strip_str(text).to_string()
 }
 

@@ -1,5 +1,6 @@
 //! What extensions ask of their thread, answered: the names are those of `assets/extensions/HOST.md`.
 
+use super::allowance::Allowance;
 use super::components::Components;
 use super::entries::Entries;
 use super::extension_models;
@@ -66,6 +67,8 @@ pub(super) struct ExtensionThread {
     layout: Layout,
     components: Components,
     models: Models,
+    /// What they may still leave in the thread.
+    allowance: Allowance,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -87,6 +90,7 @@ impl ExtensionThread {
             layout: setup.layout.clone(),
             components: Components::default(),
             models: setup.models.clone(),
+            allowance: Allowance::default(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -320,6 +324,18 @@ impl ExtensionThread {
         Command::Submit { text, mode, images: Vec::new(), files: Vec::new(), client }
     }
 
+    /// Something else is asked of them: what they leave is counted anew. Answers with what people should know of those before.
+    pub(super) fn asked_anew(&self) -> Vec<String> {
+        self.allowance.start_again()
+    }
+
+    /// The same for a command, of which no prompt tells.
+    pub(super) fn command_begins(&self) {
+        if let Some((thread, _)) = self.thread.get() {
+            self.allowance.start_again().into_iter().for_each(|text| thread.notice(text));
+        }
+    }
+
     /// Whether an extension wants all of them to be loaded again.
     pub(super) fn wants_reload(&self) -> bool {
         self.reload.swap(false, Ordering::Relaxed)
@@ -339,7 +355,9 @@ impl ExtensionThread {
                 let level = level.map(|level| format!("{level}: ")).unwrap_or_default();
                 let said = plain(&text("message").unwrap_or_default());
                 let said: String = said.chars().take(LONGEST_NOTICE).collect();
-                thread.notice(format!("{}: {level}{said}", called(asker)));
+                let from = called(asker);
+                let said = format!("{from}: {level}{said}");
+                self.allowance.notice(&from, said).into_iter().for_each(|text| thread.notice(text));
             }
             "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
                 thread.suggest(plain(&text("text").unwrap_or_default()));
@@ -506,6 +524,9 @@ impl Outside for ExtensionThread {
             let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
             return runtime.block_on(process(program, input, longest.min(LONGEST_PAUSE)));
         }
+        if let "session.append" | "session.setLabel" = name {
+            self.allowance.entry(arguments.to_string().len()).map_err(|why| Refusal::new("EMSGSIZE", why))?;
+        }
         let told = self.of_thread(name, asker).or_else(|| self.of_session(name, &arguments));
         let told = told.or_else(|| extension_models::told(&self.models, name, &arguments));
         Ok(told.or_else(|| self.of_tools(name, &arguments)).unwrap_or_else(|| {
@@ -570,8 +591,9 @@ impl Outside for ExtensionThread {
             });
         }
         if name == "reload" {
-            self.reload.store(true, Ordering::Relaxed);
-            thread.notice("extensions are loaded again with the next prompt".to_owned());
+            if !self.reload.swap(true, Ordering::Relaxed) {
+                thread.notice("extensions are loaded again with the next prompt".to_owned());
+            }
             return Box::pin(std::future::ready(Ok(Value::Null)));
         }
         let command = match name.as_str() {
@@ -597,6 +619,11 @@ impl Outside for ExtensionThread {
             }
             _ => None,
         };
+        if let Some(Command::Submit { .. }) = &command
+            && let Err(why) = self.allowance.message(self.state.borrow().as_ref().map_or(0, |state| state.queue.len()))
+        {
+            return refused(Refusal::new("EAGAIN", why));
+        }
         let Some(command) = command else {
             return refused(Refusal::new("ENOSYS", format!("{name} is not offered to extensions here yet")));
         };
