@@ -43,11 +43,13 @@ pub fn rests(state: &State) -> bool {
 
 impl RunningThread {
     pub async fn start(project: &Project, directive: &str) -> Self {
-        Self::start_with(project, directive, "{}").await
+        Self::start_with(project, directive, "{}", &[]).await
     }
 
-    /// With a line of what is secret in the environment.
-    pub async fn start_with(project: &Project, directive: &str, secrets: &str) -> Self {
+    /// With a line of what is secret in the environment, and with more variables that are not.
+    pub async fn start_with(project: &Project, directive: &str, secrets: &str, more: &[(&str, &str)]) -> Self {
+        let more = more.iter().map(|(name, value)| (name.into(), value.into()));
+        let environment = project.home.environment().into_iter().chain(more).collect();
         let root = project.home.project().canonicalize().unwrap();
         let layout = Layout::new(&root, &project.home.path().join("state/levain"));
         let spec = ThreadSpec {
@@ -67,7 +69,7 @@ impl RunningThread {
             runtime: project.home.path().join("run/levain"),
             layout,
             arguments: Vec::new(),
-            environment: project.home.environment(),
+            environment,
             secrets: secrets.to_owned().into(),
         };
         let client = launcher.reach(&id, 0).await.unwrap();
