@@ -603,3 +603,61 @@ fn a_call_of_an_extension_is_within_the_threads_budget() {
     let said = project.event(id, "cognition_in")["text"].as_str().unwrap().to_owned();
     assert!(said.contains("error no call was sent"), "{said}");
 }
+
+#[test]
+fn an_extension_takes_the_place_of_a_built_in_tool_and_has_it_do_the_work() {
+    let extension = r#"import { createBashTool, createReadTool } from "@mariozechner/pi-coding-agent";
+export default (pi: any) => {
+  const bash = createBashTool(process.cwd(), { spawnHook: ({ command, cwd, env }: any) => ({ command: `echo hooked; ${command}`, cwd, env: { ...env, HOOK: "it's set" } }) });
+  pi.registerTool({ ...bash, execute: (id: string, params: any, signal: any, onUpdate: any) => bash.execute(id, params, signal, onUpdate) });
+  const read = createReadTool(process.cwd());
+  pi.registerTool({ ...read, name: "elsewhere", execute: (id: string) => read.execute(id, { path: "secret.txt" }) });
+};"#;
+    let project = with_replies(extension, &calls_bash("echo ran $HOOK"));
+    let id = project.run("go");
+    let result = project.event(&id, "tool_call_result");
+    assert_eq!(result["output"].as_str().unwrap().trim(), "hooked\nran it's set", "{result}");
+    // The model is told of one tool for it, as the extension describes it.
+    let (code, out, err) = project.levain(&["context", "show", "--thread", &id, "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    let tools = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] == "tool_schema");
+    let tools: Vec<String> = tools.map(Value::to_string).filter(|tool| tool.contains("bash")).collect();
+    assert!(matches!(tools.as_slice(), [tool] if tool.contains("e.ts")), "{tools:?}");
+    // What a thread may not use, it may not use through an extension.
+    let reads = [
+        json!({"when": {"after_tool": "elsewhere"}, "steps": [{"text": "Done."}]}),
+        json!({"steps": [{"tool_call": {"name": "elsewhere", "input": {}}}]}),
+    ];
+    let project = granting(with_replies(extension, &reads), "extension/elsewhere");
+    project.write("secret.txt", "hush");
+    let id = project.run("go");
+    let result = project.event(&id, "tool_call_result");
+    assert!(result["output"].as_str().unwrap().contains("may not use rye/file-system/read"), "{result}");
+}
+
+#[test]
+fn an_extension_watches_a_file_and_sends_a_message() {
+    let watcher = r#"import * as fs from "node:fs";
+export default (pi: any) => {
+  pi.on("session_start", (_: any, ctx: any) => {
+    fs.watch("trigger.txt", () => {
+      const content = fs.readFileSync("trigger.txt", "utf8").trim();
+      if (content) { fs.writeFileSync("trigger.txt", ""); pi.sendMessage({ customType: "t", content: `trigger: ${content}`, display: true }, { triggerTurn: true }); }
+    });
+    ctx.ui.notify("watching");
+  });
+};"#;
+    let project = with(watcher);
+    project.write("trigger.txt", "");
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("begin");
+    terminal.wait_for("begin");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Done.");
+    terminal.wait_for("watching");
+    project.write("trigger.txt", "now");
+    terminal.wait_for("trigger: now");
+    terminal.leave();
+}

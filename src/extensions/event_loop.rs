@@ -132,6 +132,10 @@ impl EventLoop {
                     };
                     self.failed(told);
                 }
+                Ok(Message::Changed(channel, change)) => {
+                    let told = self.realm.changed(channel, change);
+                    self.failed(told);
+                }
                 Ok(Message::Lost) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let fired = self.realm.fire();
@@ -419,16 +423,17 @@ impl EventLoop {
             let _gone = terms.2.send((answer, Told::default()));
             return;
         };
-        let (given, name) = (Plain::from(payload.clone()), event.clone());
+        let field = IN_PLACE.iter().find(|(name, _)| *name == event).map(|(_, field)| *field);
+        let before = field.map(|field| payload.get(field).cloned().unwrap_or_default());
+        let (given, name) = (Plain::from(payload), event);
         let begin = move |realm: &Realm, lost: &Lost| {
             realm.begin(Some(lost), |_, api| {
                 api.get::<_, Function<'_>>("callHandler")?.call((number, name, given, Plain::map([])))
             })
         };
         let changed = move |record: &Plain, answer: &mut Answer| {
-            let before = IN_PLACE.iter().find(|(name, _)| *name == event);
-            let before = before.map(|(_, field)| payload.get(*field).unwrap_or(&Value::Null));
-            let value = record.get("value").filter(|value| before.is_some_and(|before| !value.is_same(before)));
+            let is_new = |value: &&Plain| before.as_ref().is_some_and(|before| !value.is_same(before));
+            let value = record.get("value").filter(is_new);
             answer.value = value.cloned().map(Value::from);
         };
         self.begin((path, index), terms, begin, changed);

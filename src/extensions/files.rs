@@ -46,7 +46,7 @@ const WORDS: [(io::ErrorKind, &str, &str); 8] = [
 ];
 
 /// `{ error }` for what the system refused.
-fn failed(error: &io::Error, call: &str, path: &str) -> Plain {
+pub(super) fn failed(error: &io::Error, call: &str, path: &str) -> Plain {
     let known = WORDS.iter().find(|(kind, ..)| *kind == error.kind());
     let (code, words) = known.map_or(("EIO", "input/output error"), |(_, code, words)| (code, words));
     let error = Plain::map([
@@ -59,7 +59,7 @@ fn failed(error: &io::Error, call: &str, path: &str) -> Plain {
 }
 
 /// Whether the policy lets a path be looked at. What a link leads to counts.
-fn open_to(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+pub(super) fn open_to(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let real = fs::canonicalize(path)?;
     // What a process can be asked below here tells more than files: memory, and what others were started with.
     let hidden = real.starts_with("/proc") || policy.hidden.iter().any(|hidden| real.starts_with(hidden));

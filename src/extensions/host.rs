@@ -1,8 +1,8 @@
 //! What the JavaScript side asks of the program: the functions of `HOST.md`.
 //!
 //! What asks for a session goes to [`Outside`](super::Outside). Where there is none nobody converses, and what an extension would
-//! have told them is kept as [`Said`] for whoever called it. Processes that are waited for without a pause, the network and changes of files are
-//! refused in words.
+//! have told them is kept as [`Said`] for whoever called it. The network is refused in
+//! words.
 
 use super::files::{self, fine, refused};
 use super::message::Message;
@@ -10,6 +10,7 @@ use super::outcome::{Line, Said};
 use super::outside::{Asker, Refusal};
 use super::plain::Plain;
 use super::settings::Settings;
+use super::watch::Watched;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
 use rquickjs::Persistent;
@@ -53,6 +54,8 @@ pub(super) struct Host {
     pub(super) files: HashMap<u64, PathBuf>,
     /// What is being done for them.
     pub(super) acts: HashMap<u64, Act>,
+    /// Files that they watch.
+    pub(super) watched: Watched,
     /// Components that a person is to attend to, and the numbers of their extensions.
     pub(super) attended: HashMap<u64, u64>,
     /// How many calls are under way that may leave something behind, and how many that may not.
@@ -175,6 +178,7 @@ impl Host {
             files,
             acts,
             attended,
+            watched: Watched::default(),
             calls: (0, 0),
             registered: false,
             settled,
@@ -230,7 +234,13 @@ impl Host {
                 files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2), !looks)
             }
             "module" => files::module(&self.settings.policy, text(0), text(1)),
-            "watch" => refused("ENOSYS", "watching files is not offered here"),
+            "watch" => self.watch(at(0), at(1), text(2), at(3).is_true()),
+            "unwatch" => {
+                if let Some(to) = channel(at(0)) {
+                    self.watched.remove(to);
+                }
+                Plain::Nothing
+            }
             "spawn" => self.spawn(at(0), at(1), at(2)),
             "spawnSync" => self.spawn_sync(at(0), at(1)),
             "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
@@ -248,6 +258,24 @@ impl Host {
             }
             // Nothing is watched, started, read or waited for, so nothing has to be ended.
             _ => Plain::Nothing,
+        }
+    }
+
+    /// Watches a file or a folder, which is told on the channel from here on.
+    fn watch(&mut self, owner: &Plain, to: &Plain, path: &str, recursive: bool) -> Plain {
+        let looks = self.asker(channel(owner).unwrap_or_default()).preview;
+        let Some(to) = channel(to).filter(|_| self.settings.outside.is_some() && !looks) else {
+            return refused("EACCES", "nothing is watched here");
+        };
+        let real = match files::open_to(&self.settings.policy, &self.settings.cwd.join(path)) {
+            Ok(real) => real,
+            Err(error) => return files::failed(&error, "watch", path),
+        };
+        let messages = self.settled.messages.clone();
+        let tell = move |change| drop(messages.send(Message::Changed(to, change)));
+        match self.watched.add(to, (&real, recursive), tell) {
+            Ok(()) => fine(whole_number(to)),
+            Err(why) => refused("EMFILE", &why),
         }
     }
 

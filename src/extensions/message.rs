@@ -2,6 +2,7 @@
 
 use super::outcome::{Answer, Ask, Listing, Loaded, Told};
 use super::outside::Refusal;
+use super::watch::Change;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub(super) enum Message {
     Tell(&'static str, Vec<Value>),
     /// What was done for an extension, by its number, is over.
     Settled(u64, Result<Value, Refusal>),
+    /// A file that is watched has changed, by the channel that is told.
+    Changed(u64, Change),
     /// Somebody no longer waits for what they asked.
     Lost,
     /// Nobody wants anything of it any more.

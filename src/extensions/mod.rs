@@ -20,6 +20,7 @@ mod plain;
 mod realm;
 mod settings;
 mod strip;
+mod watch;
 
 pub use assets::{template, types};
 pub use discover::{found_in, unit};

@@ -11,6 +11,7 @@ use super::outside::Refusal;
 use super::place::Problem;
 use super::plain::Plain;
 use super::settings::{Limits, Settings};
+use super::watch::Change;
 use rquickjs::promise::PromiseState;
 use rquickjs::{
     CatchResultExt as _, CaughtError, Context, Ctx, FromJs as _, Function, Object, Persistent, Promise, Runtime, Value,
@@ -316,7 +317,7 @@ impl Realm {
     /// Whether something is being done that an extension may wait for, by the program or by a person.
     pub(super) fn acts(&self) -> bool {
         let host = self.host.borrow();
-        !host.acts.is_empty() || !host.attended.is_empty()
+        !host.acts.is_empty() || !host.attended.is_empty() || !host.watched.is_empty()
     }
 
     /// When the next timer is due.
@@ -336,6 +337,15 @@ impl Realm {
             let Some((_, channel)) = due else { return Ok(()) };
             self.deliver(channel, Plain::Nothing)?;
         }
+    }
+
+    /// Tells an extension that a file has changed.
+    pub(super) fn changed(&self, channel: u64, change: Change) -> Result<(), Fault> {
+        if !self.host.borrow().watched.takes(channel) {
+            return Ok(());
+        }
+        let name = change.name.map_or(Plain::Nothing, Plain::Text);
+        self.deliver(channel, Plain::map([("event", Plain::Text(change.event.to_owned())), ("name", name)]))
     }
 
     fn deliver(&self, channel: u64, news: Plain) -> Result<(), Fault> {

@@ -1,15 +1,16 @@
 //! The handlers that extensions register, as those of a thread.
 
+use super::built_in::Equipment;
 use super::extension_text::plain;
-use super::extension_thread::{AllTools, ExtensionThread, name_of};
+use super::extension_thread::{ExtensionThread, name_of};
 use super::extensions::{Extension, Extensions};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Space,
-    Stage, State, ThreadId, ToolCall, ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Space, Stage, State,
+    ThreadId, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
 use crate::ports::ThreadAccess;
@@ -300,8 +301,8 @@ impl ExtensionHandlers {
     }
 
     /// What tools there are in the thread, and what it may use.
-    pub(super) fn equip(&self, tools: AllTools, permissions: Permissions) {
-        self.thread.equip(tools, permissions);
+    pub(super) fn equip(&self, equipment: Equipment) {
+        self.thread.equip(equipment);
     }
 
     /// The tools that are registered.

@@ -1,6 +1,7 @@
 //! What extensions ask of their thread, answered: the names are those of `assets/extensions/HOST.md`.
 
 use super::allowance::Allowance;
+use super::built_in::{self, Equipment};
 use super::components::Components;
 use super::entries::Entries;
 use super::extension_models;
@@ -11,8 +12,8 @@ use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Permissions, SandboxMode, Shown,
-    ShownPlace, State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
+    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, SandboxMode, Shown, ShownPlace, State,
+    Status, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
@@ -42,9 +43,6 @@ const LONGEST_CALL: usize = 200;
 /// Lines of a widget, as in pi.
 const WIDGET_LINES: usize = 10;
 
-/// Lists every tool there is.
-pub(super) type AllTools = Box<dyn Fn() -> Vec<KnownTool> + Send + Sync>;
-
 /// See the module.
 pub(super) struct ExtensionThread {
     root: PathBuf,
@@ -58,7 +56,7 @@ pub(super) struct ExtensionThread {
     thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
     state: watch::Sender<Option<State>>,
     /// What its tools are, and what it may use.
-    tools: OnceLock<(AllTools, Permissions)>,
+    tools: OnceLock<Equipment>,
     /// The tools that extensions want to be offered, by name; all without.
     active: RwLock<Option<BTreeSet<String>>>,
     /// Messages that they have sent.
@@ -291,16 +289,47 @@ impl ExtensionThread {
     }
 
     /// What the thread's tools are, and what of them it may use.
-    pub(super) fn equip(&self, tools: AllTools, permissions: Permissions) {
-        let _equipped_already = self.tools.set((tools, permissions));
+    pub(super) fn equip(&self, equipment: Equipment) {
+        let _equipped_already = self.tools.set(equipment);
     }
 
     /// The tools that it may use, whether or not they are active.
     fn granted(&self) -> Vec<KnownTool> {
-        let Some((tools, permissions)) = self.tools.get() else { return Vec::new() };
-        let mut all = tools();
+        let Some(Equipment { all, permissions, .. }) = self.tools.get() else { return Vec::new() };
+        let mut all = all();
         all.retain(|tool| tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied);
         all
+    }
+
+    /// Asks the person, and answers as pi does: with null where nobody can be asked, or they dismiss it.
+    fn ask_person(
+        &self,
+        thread: &dyn ThreadAccess,
+        asker: &Asker,
+        dialog: Dialog,
+        arguments: &Value,
+    ) -> Waiting<'static, Result<Value, Refusal>> {
+        if asker.preview || !self.has_person() {
+            return Box::pin(std::future::ready(Ok(Value::Null)));
+        }
+        let within = arguments.get("timeout").and_then(Value::as_u64).map(Duration::from_millis);
+        // What was shown of an option is less than the option where that has colours.
+        let options = arguments.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
+        let answer = thread.ask(called(asker), dialog);
+        Box::pin(async move {
+            let reply = match within {
+                Some(within) => timeout(within, answer).await.ok().flatten(),
+                None => answer.await,
+            };
+            Ok(match reply {
+                None => Value::Null,
+                Some(DialogReply::Confirmed(is_so)) => is_so.into(),
+                Some(DialogReply::Text(text)) => {
+                    let chosen = options.into_iter().find(|option| option.as_str().map(plain).as_ref() == Some(&text));
+                    chosen.unwrap_or_else(|| text.into())
+                }
+            })
+        })
     }
 
     /// Whether extensions want a tool to be offered. They can only take tools away.
@@ -553,33 +582,15 @@ impl Outside for ExtensionThread {
             return refused(Refusal::access("there is no thread here"));
         };
         if let Some(dialog) = dialog(&name, &arguments) {
-            if asker.preview || !self.has_person() {
-                return Box::pin(std::future::ready(Ok(Value::Null)));
-            }
-            let within = arguments.get("timeout").and_then(Value::as_u64).map(Duration::from_millis);
-            // What was shown of an option is less than the option where that has colours.
-            let options = arguments.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
-            let answer = thread.ask(called(&asker), dialog);
-            return Box::pin(async move {
-                let reply = match within {
-                    Some(within) => timeout(within, answer).await.ok().flatten(),
-                    None => answer.await,
-                };
-                Ok(match reply {
-                    None => Value::Null,
-                    Some(DialogReply::Confirmed(is_so)) => is_so.into(),
-                    Some(DialogReply::Text(text)) => {
-                        let chosen =
-                            options.into_iter().find(|option| option.as_str().map(plain).as_ref() == Some(&text));
-                        chosen.unwrap_or_else(|| text.into())
-                    }
-                })
-            });
+            return self.ask_person(thread.as_ref(), &asker, dialog, &arguments);
         }
         if asker.preview {
             return refused(Refusal::access(
                 "nothing may be left behind while somebody only looks at what would be sent",
             ));
+        }
+        if name == "tool.run" {
+            return built_in::run(self.tools.get(), &arguments);
         }
         if name == "llm.stream" {
             let Some(call) = extension_models::call(called(&asker), &arguments) else {

@@ -1,7 +1,8 @@
 //! The tools of extensions, behind those of the program.
 
 use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
-use crate::domain::{CallId, KnownTool, ToolCall};
+use super::tools_of_pi;
+use crate::domain::{CallId, KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
 use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use std::sync::Arc;
@@ -11,17 +12,41 @@ use tokio::sync::mpsc;
 pub(super) struct ExtensionTools {
     pub(super) others: Arc<dyn ToolRunner>,
     pub(super) extensions: Arc<ExtensionHandlers>,
+    /// What the thread may use.
+    pub(super) permissions: Permissions,
 }
 
 impl ExtensionTools {
-    /// Every tool, whether or not extensions want it to be offered.
+    /// Every tool, whether or not extensions want it to be offered. One of an extension that has pi's name of a built-in tool
+    /// takes the place of that, where the thread may use it: under its item, so that what is granted, asked and guarded stays.
     pub(super) fn all(&self) -> Vec<KnownTool> {
         let (mut all, own) = (self.others.tools(), self.extensions.tools());
-        if !own.is_empty() {
-            all.extend(own);
-            KnownTool::settle_names(&mut all);
+        if own.is_empty() {
+            return all;
         }
+        for tool in own {
+            let place = tools_of_pi::item(&tool.spec.name).filter(|_| tool.absent.is_none());
+            match all.iter_mut().find(|known| place == Some(known.item.as_str()) && self.may_use(known)) {
+                Some(known) => {
+                    known.spec = ToolSpec { name: known.spec.name.clone(), ..tool.spec };
+                    (known.origin, known.parallel, known.confinable) = (tool.origin, false, false);
+                }
+                None => all.push(tool),
+            }
+        }
+        KnownTool::settle_names(&mut all);
         all
+    }
+
+    fn may_use(&self, tool: &KnownTool) -> bool {
+        tool.absent.is_none() && self.permissions.verdict(&tool.capabilities()) != Verdict::Denied
+    }
+
+    /// The tool of an extension that does the work of this item.
+    fn of_extension(&self, item: &str) -> Option<String> {
+        let name = item.strip_prefix(ITEM).or_else(|| tools_of_pi::name_of(item))?;
+        let item = format!("{ITEM}{name}");
+        self.extensions.tools().iter().any(|tool| tool.item == item && tool.absent.is_none()).then(|| name.to_owned())
     }
 }
 
@@ -58,13 +83,13 @@ impl ToolRunner for ExtensionTools {
             let why = format!("{item} was not run: an extension has taken it out of use.");
             return Box::pin(std::future::ready(ToolOutcome::failed(why)));
         }
-        let Some(name) = item.strip_prefix(ITEM) else { return self.others.run(item, call, isolation, listener) };
+        let Some(name) = self.of_extension(item) else { return self.others.run(item, call, isolation, listener) };
         if isolation == Isolation::Sandbox {
             return Box::pin(std::future::ready(ToolOutcome::failed("A sandbox cannot hold an extension.")));
         }
         Box::pin(async move {
             let (pieces, mut said) = mpsc::unbounded_channel();
-            let mut run = std::pin::pin!(self.extensions.tool(name.to_owned(), call, pieces));
+            let mut run = std::pin::pin!(self.extensions.tool(name, call, pieces));
             let mut told = String::new();
             let ended = loop {
                 tokio::select! {

@@ -1,5 +1,6 @@
 //! Puts together what threads of a project are run with.
 
+use super::built_in::Equipment;
 use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
 use super::extension_handlers::ExtensionHandlers;
@@ -70,11 +71,15 @@ impl Factory {
             orchestrator: self.setup.orchestrator()?,
         };
         self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
-        let tools =
-            Arc::new(ExtensionTools { others: Arc::clone(&hosting.tools), extensions: Arc::clone(&extensions) });
+        let (others, permissions) = (Arc::clone(&hosting.tools), hosting.permissions.clone());
+        let tools = Arc::new(ExtensionTools { others, extensions: Arc::clone(&extensions), permissions });
         let all = Arc::downgrade(&tools);
         let list = move || all.upgrade().map(|tools| tools.all()).unwrap_or_default();
-        extensions.equip(Box::new(list), hosting.permissions.clone());
+        extensions.equip(Equipment {
+            all: Box::new(list),
+            built_in: Arc::clone(&tools.others),
+            permissions: hosting.permissions.clone(),
+        });
         hosting.tools = tools;
         Ok(hosting)
     }

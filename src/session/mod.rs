@@ -6,6 +6,7 @@
 mod allowance;
 mod approvals;
 mod branch;
+mod built_in;
 pub mod cases;
 mod children;
 mod components;

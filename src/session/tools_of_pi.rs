@@ -5,20 +5,66 @@
 
 use serde_json::{Value, json};
 
-/// The names under which tools are offered here, and pi's for the same work.
-const NAMES: [(&str, &str); 7] = [
-    ("rye_bash", "bash"),
-    ("rye_file_system_read", "read"),
-    ("rye_file_system_write", "write"),
-    ("rye_file_system_edit_lines", "edit"),
-    ("rye_file_system_grep", "grep"),
-    ("rye_file_system_glob", "find"),
-    ("rye_file_system_ls", "ls"),
+/// The names under which tools are offered here, their items, and pi's names for the same work.
+const NAMES: [(&str, &str, &str); 7] = [
+    ("rye_bash", "rye/bash", "bash"),
+    ("rye_file_system_read", "rye/file-system/read", "read"),
+    ("rye_file_system_write", "rye/file-system/write", "write"),
+    ("rye_file_system_edit_lines", "rye/file-system/edit_lines", "edit"),
+    ("rye_file_system_grep", "rye/file-system/grep", "grep"),
+    ("rye_file_system_glob", "rye/file-system/glob", "find"),
+    ("rye_file_system_ls", "rye/file-system/ls", "ls"),
 ];
+
+/// The item of the tool that pi calls so.
+pub(super) fn item(pi: &str) -> Option<&'static str> {
+    NAMES.iter().find(|(_, _, known)| *known == pi).map(|(_, item, _)| *item)
+}
+
+/// What pi calls the tool of an item.
+pub(super) fn name_of(item: &str) -> Option<&'static str> {
+    NAMES.iter().find(|(_, known, _)| *known == item).map(|(_, _, pi)| *pi)
+}
+
+/// A call of a built-in tool, from the arguments of pi's tool for the same work; none where nothing here does it.
+pub(super) fn call(pi: &str, cwd: &str, arguments: &Value, environment: &Value) -> Option<(&'static str, Value)> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let is = |name: &str| arguments.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let input = match pi {
+        "read" | "write" | "ls" | "find" => arguments.clone(),
+        "bash" => {
+            let quoted = |value: &str| format!("'{}'", value.replace('\'', "'\\''"));
+            let named = |name: &&String| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+            let variables = environment.as_object().into_iter().flatten().filter(|(name, _)| named(name));
+            let exports =
+                variables.filter_map(|(name, value)| Some(format!("export {name}={}\n", quoted(value.as_str()?))));
+            let command = exports.collect::<String>() + text("command").unwrap_or_default();
+            let mut input = json!({"command": command, "working_dir": cwd});
+            if let Some(timeout) = arguments.get("timeout").and_then(Value::as_u64) {
+                input["timeout"] = timeout.into();
+            }
+            input
+        }
+        "grep" => {
+            let pattern = text("pattern").unwrap_or_default();
+            let pattern = if is("literal") { regex::escape(pattern) } else { pattern.to_owned() };
+            let pattern = if is("ignoreCase") { format!("(?i){pattern}") } else { pattern };
+            let mut input = json!({"pattern": pattern});
+            for (own, theirs) in [("path", "path"), ("include", "glob")] {
+                if let Some(value) = text(theirs) {
+                    input[own] = value.into();
+                }
+            }
+            input
+        }
+        _ => return None,
+    };
+    Some((item(pi)?, input))
+}
 
 /// Pi's name of a tool that is offered under this one.
 pub(super) fn name(own: &str) -> &str {
-    NAMES.iter().find(|(name, _)| *name == own).map_or(own, |(_, pi)| pi)
+    NAMES.iter().find(|(name, _, _)| *name == own).map_or(own, |(_, _, pi)| pi)
 }
 
 /// The event with pi's name of its tool.
@@ -84,9 +130,23 @@ mod tests {
     fn the_names_are_those_of_tools_there_are() {
         let folder = tempfile::tempdir().unwrap();
         let tools = built_in(&Items::list(&Spaces::new(folder.path(), folder.path(), [])));
-        for (own, _) in NAMES {
-            assert!(tools.iter().any(|tool| flattened(&tool.item) == own), "{own}");
+        for (own, item, pi) in NAMES {
+            assert!(tools.iter().any(|tool| tool.item == item && flattened(&tool.item) == own), "{own}");
+            assert_eq!((super::item(pi), name_of(item)), (Some(item), Some(pi)));
         }
+    }
+
+    #[test]
+    fn calls_of_pi_are_calls_here() {
+        let bash = json!({"command": "ls", "timeout": 3});
+        let environment = json!({"A": "it's", "not a name": "x"});
+        let (item, input) = call("bash", "/project", &bash, &environment).unwrap();
+        assert_eq!(item, "rye/bash");
+        assert_eq!(input, json!({"command": "export A='it'\\''s'\nls", "working_dir": "/project", "timeout": 3}));
+        let grep = json!({"pattern": "a.b", "literal": true, "ignoreCase": true, "glob": "*.rs"});
+        let (_, input) = call("grep", "/project", &grep, &Value::Null).unwrap();
+        assert_eq!(input, json!({"pattern": "(?i)a\\.b", "include": "*.rs"}));
+        assert_eq!(call("edit", "/project", &json!({}), &Value::Null), None);
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub struct Program {
 }
 
 /// Nobody hears what it prints meanwhile, and its process is in no log: its keeper ends it.
-struct Alone;
+#[derive(Clone, Copy, Debug)]
+pub struct Alone;
 
 impl ToolListener for Alone {
     fn said(&self, _text: String) {}

@@ -15,6 +15,9 @@ import { signalFor } from "./signals.js";
 export const handlers = (event) =>
   handlersOf(event).map(({ id, extension, index }) => ({ id, path: extension.path, extension: extension.id, index }));
 
+// Taken before any extension runs.
+const NativePromise = Promise;
+
 // Events whose own object the handler may change in place, and the field that is handed back.
 const IN_PLACE = { tool_call: "input", context: "messages", before_provider_request: "payload", before_provider_headers: "headers" };
 
@@ -39,26 +42,23 @@ function contextOf(extension, event, { systemPrompt }, ctxData) {
 }
 
 /**
- * One handler, with everything around it. Every `await` costs the engine a round through its job queue,
- * so there is one here, and only for a handler that returns a promise.
+ * One handler, with everything around it: what came of it, or a promise of that where the handler gives one. Every
+ * `await` costs the engine a round through its job queue, so nothing waits for a handler that answers at once.
  */
-async function run(handler, event, value, ctxData, rule) {
+function run(handler, event, value, ctxData, rule) {
   const { extension } = handler;
   const started = now();
-  let result;
-  let error;
-  if (isDisabled(extension.id)) error = { message: "the extension is switched off", path: extension.path, event };
-  else {
-    setOwner(extension.id);
-    try {
-      result = handler.run(value, rule.withoutContext ? undefined : contextOf(extension, event, value, ctxData));
-      if (typeof result?.then === "function") result = await result;
-    } catch (problem) {
-      result = undefined;
-      error = { ...describeError(problem), path: extension.path, event };
-    }
+  const done = (result, error) => ({ handler: handler.id, path: extension.path, ms: now() - started, result, error });
+  const failed = (problem) => done(undefined, { ...describeError(problem), path: extension.path, event });
+  if (isDisabled(extension.id)) return done(undefined, { message: "the extension is switched off", path: extension.path, event });
+  setOwner(extension.id);
+  try {
+    const result = handler.run(value, rule.withoutContext ? undefined : contextOf(extension, event, value, ctxData));
+    if (typeof result?.then === "function") return NativePromise.resolve(result).then((answer) => done(answer), failed);
+    return done(result);
+  } catch (problem) {
+    return failed(problem);
   }
-  return { handler: handler.id, path: extension.path, ms: now() - started, result, error };
 }
 
 const operations = new Map();
@@ -84,25 +84,28 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
   return { exitCode: outcome?.exitCode ?? null };
 }
 
-/** One handler. The answer, and for events that are changed in place, the value as it is now. */
-export async function callHandler(id, event, value, ctxData) {
+/** One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the handler gives one. */
+export function callHandler(id, event, value, ctxData) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value);
   const edited = EDITED[event];
   const edits = edited && editsOf(seen, edited);
-  const { result, error, ms, path } = await run(handler, event, seen, ctxData, ruleFor(event));
-  if (error) return { error, ms, path };
-  try {
-    const record = { result: crossing(event, result), ms, path };
-    if (edits) record.result = withEdits(record.result, edits(edited.some((name) => own(result, name) !== undefined)));
-    // What is answered counts before what was changed in place, and need not cross twice.
-    const field = IN_PLACE[event];
-    if (field !== undefined && own(result, field) === undefined) record.value = plain(seen[field]);
-    return record;
-  } catch (problem) {
-    return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
-  }
+  const record = ({ result, error, ms, path }) => {
+    if (error) return { error, ms, path };
+    try {
+      const told = { result: crossing(event, result), ms, path };
+      if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));
+      // What is answered counts before what was changed in place, and need not cross twice.
+      const field = IN_PLACE[event];
+      if (field !== undefined && own(result, field) === undefined) told.value = plain(seen[field]);
+      return told;
+    } catch (problem) {
+      return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
+    }
+  };
+  const came = run(handler, event, seen, ctxData, ruleFor(event));
+  return came instanceof NativePromise ? came.then(record) : record(came);
 }
 
 /** What was edited in place beside what was answered, which counts before it. */

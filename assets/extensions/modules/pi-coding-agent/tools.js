@@ -6,6 +6,7 @@
 import { action, closeChannel, host, openChannel } from "../../runtime/bridge.js";
 import { plain } from "../../runtime/clone.js";
 import { base64Encode, utf8Decode } from "../../runtime/encoding.js";
+import { access, readFile, writeFile } from "../node/fs_promises.js";
 import { dirname, isAbsolute, join } from "../node/path.js";
 import { homedir } from "../node/os.js";
 import { makeType } from "../typebox/builder.js";
@@ -79,7 +80,9 @@ function makeTool(name, cwd, options = {}) {
       signal?.throwIfAborted();
       const run = LOCAL[name];
       if (name === "bash") return runBash(cwd, options, callId, params, signal, onUpdate);
-      if (options.operations && run) return run(cwd, options.operations, params, signal, onUpdate);
+      // The host edits by lines that were read, so texts are replaced here.
+      const operations = options.operations ?? (name === "edit" ? { access, readFile, writeFile } : undefined);
+      if (operations && run) return run(cwd, operations, params, signal, onUpdate);
       return hostTool(name, cwd, callId, params, signal, onUpdate, {});
     },
   };
@@ -92,7 +95,10 @@ async function runBash(cwd, options, callId, params, signal, onUpdate) {
   if (spawnHook) {
     const before = { ...spec, env: { ...globalThis.process.env } };
     const after = (await spawnHook(before)) ?? before;
-    spec = { command: after.command ?? spec.command, cwd: after.cwd ?? cwd, env: plain(after.env) };
+    // What the host has already need not be told.
+    const changed = Object.entries(after.env ?? {}).filter(([name, value]) => typeof value === "string" && globalThis.process.env[name] !== value);
+    spec = { command: after.command ?? spec.command, cwd: after.cwd ?? cwd, env: Object.fromEntries(changed) };
+    if (operations) spec.env = plain(after.env);
   }
   if (operations) return bashWith(spec.cwd, operations, { ...params, command: spec.command }, signal, onUpdate, spec.env);
   return hostTool("bash", spec.cwd, callId, { ...params, command: spec.command }, signal, onUpdate, { env: spec.env });

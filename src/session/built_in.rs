@@ -1,0 +1,46 @@
+//! Built-in tools that extensions run: theirs can take the place of one and still have it do the work.
+
+use super::tools_of_pi;
+use crate::domain::capability::flattened;
+use crate::domain::{CallId, KnownTool, Permissions, ToolCall, Verdict};
+use crate::extensions::Refusal;
+use crate::ports::tools::{Isolation, Waiting};
+use crate::ports::{ToolOutcome, ToolRunner};
+use crate::tools::program::Alone;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The tools of a thread, and what it may use.
+pub(super) struct Equipment {
+    /// Lists every tool there is.
+    pub(super) all: Box<dyn Fn() -> Vec<KnownTool> + Send + Sync>,
+    /// Those that are no extension's.
+    pub(super) built_in: Arc<dyn ToolRunner>,
+    pub(super) permissions: Permissions,
+}
+
+/// Has a built-in tool do what pi's tool of a name stands for. Only what the thread may use is run, and nothing that would
+/// need more than the tool's own grant.
+pub(super) fn run(equipment: Option<&Equipment>, arguments: &Value) -> Waiting<'static, Result<Value, Refusal>> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    let of_call = |name: &str| arguments.get(name).cloned().unwrap_or_default();
+    let called = tools_of_pi::call(text("name"), text("cwd"), &of_call("params"), &of_call("env"));
+    let (Some((item, input)), Some(equipment)) = (called, equipment) else {
+        let why = format!("there is no built-in tool here that does the work of {}", text("name"));
+        return Box::pin(std::future::ready(Err(Refusal::new("ENOSYS", why))));
+    };
+    let runner = Arc::clone(&equipment.built_in);
+    let granted = |tool: &KnownTool| equipment.permissions.verdict(&tool.capabilities()) != Verdict::Denied;
+    let may = runner.tools().iter().any(|tool| tool.item == item && tool.absent.is_none() && granted(tool));
+    let call = ToolCall { call_id: CallId(text("callId").to_owned()), tool: flattened(item), input };
+    Box::pin(async move {
+        if !may || !runner.guarded(item, &call).await.is_empty() {
+            return Err(Refusal::access(format!("this thread may not use {item} for that")));
+        }
+        let ToolOutcome { output, error } = runner.run(item, &call, Isolation::Open, &Alone).await;
+        match error {
+            Some(why) => Err(Refusal::new("EIO", why)),
+            None => Ok(json!({"content": [{"type": "text", "text": output}]})),
+        }
+    })
+}
