@@ -281,8 +281,148 @@ const EXAMPLES: &[(&str, Use)] = &[
         assert!(fs::read_to_string(log).unwrap().contains("first"));
     }),
     ("tool-override.ts", |begin| {
-        let one = begin(&[], |home| fs::write(home.project().join("a"), "what a holds").unwrap());
-        one.say("/read-log", "access log");
+        let read = |path: &str| json!({"path": path});
+        let mut replies = calls("look", "rye_file_system_read", &read("a")).to_vec();
+        replies.extend(calls("secret", "rye_file_system_read", &read(".env")));
+        let one = begin(&replies, |home| {
+            fs::write(home.project().join("a"), "what a holds").unwrap();
+            fs::write(home.project().join(".env"), "hush").unwrap();
+        });
+        one.say("look at a", "what a holds").say("secret please", "Access denied").say("/read-log", "ALLOWED");
+    }),
+    ("bash-spawn-hook.ts", |begin| {
+        let one = begin(&calls("run", "rye_bash", &json!({"command": "echo hooked $PI_SPAWN_HOOK"})), |home| {
+            fs::write(home.home().join(".profile"), "").unwrap();
+        });
+        one.say("run it", "needs approval").allows().sees("hooked 1");
+    }),
+    ("built-in-tool-renderer.ts", |begin| {
+        let one = begin(&calls("look", "rye_file_system_read", &json!({"path": "a"})), |home| {
+            fs::write(home.project().join("a"), "what a holds").unwrap();
+        });
+        one.say("look at a", "what a holds");
+    }),
+    ("minimal-mode.ts", |begin| {
+        let one = begin(&calls("look", "rye_file_system_ls", &json!({})), |home| {
+            fs::write(home.project().join("listed"), "").unwrap();
+        });
+        one.say("look around", "listed");
+    }),
+    ("ssh.ts", |begin| {
+        let one = begin(&calls("look", "rye_file_system_read", &json!({"path": "a"})), |home| {
+            fs::write(home.project().join("a"), "what a holds").unwrap();
+        });
+        one.say("look at a", "what a holds");
+    }),
+    ("file-trigger.ts", |begin| {
+        let trigger = Path::new("/tmp/agent-trigger.txt");
+        fs::write(trigger, "").unwrap();
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.sees("Watching /tmp/agent-trigger.txt");
+        fs::write(trigger, "come here").unwrap();
+        one.sees("External trigger: come here");
+        fs::remove_file(trigger).unwrap();
+    }),
+    ("custom-header.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.sees("shitty coding agent").say("/builtin-header", "Built-in header restored");
+        one.terminal.wait_gone("shitty coding agent");
+    }),
+    ("custom-footer.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/footer", "Custom footer enabled").sees("↑").say("/footer", "Default footer restored");
+    }),
+    ("snake.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/snake", "Score: 0").terminal.send_keys("q");
+        one.terminal.wait_gone("Score: 0");
+    }),
+    ("space-invaders.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/invaders", "INVADERS").terminal.send_keys("q");
+        one.terminal.wait_gone("Q quit");
+    }),
+    ("overlay-test.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/overlay-test", "Overlay Test").terminal.send_keys("words");
+        one.sees("words").terminal.send_keys(key::ESC);
+        one.terminal.wait_gone("Overlay Test");
+    }),
+    ("overlay-qa-tests.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/overlay-anchors", "top-left").terminal.send_keys(" ");
+        one.sees("top-center").terminal.send_keys(key::ENTER);
+        one.sees("Selected: top-center");
+        one.terminal.wait_gone("Current:");
+        one.say("/overlay-stack", "Overlay").terminal.send_keys(key::ESC);
+    }),
+    ("question.ts", |begin| {
+        let input = json!({"question": "Which way?", "options": [{"label": "left"}, {"label": "right"}]});
+        let one = begin(&calls("ask", "question", &input), |_| {});
+        one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::DOWN);
+        one.terminal.send_keys(key::ENTER);
+        one.sees("right").sees("Done.");
+    }),
+    ("questionnaire.ts", |begin| {
+        let option = |label: &str| json!({"value": label, "label": label});
+        let input =
+            json!({"questions": [{"id": "way", "prompt": "Which way?", "options": [option("left"), option("right")]}]});
+        let one = begin(&calls("ask", "questionnaire", &input), |_| {});
+        one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::ENTER);
+        one.sees("Done.");
+        assert!(one.events("tool_call_result")[0]["output"].as_str().unwrap().contains("left"));
+    }),
+    ("tools.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/tools", "Tool Configuration").terminal.send_keys(key::ENTER);
+        one.sees("disabled").terminal.send_keys(key::ESC);
+        one.terminal.wait_gone("Tool Configuration");
+    }),
+    ("qna.ts", |begin| {
+        let extracted = json!({"when": {"contains": "two questions"}, "steps": [{"text": "Q: How many?\nA: "}]});
+        let first =
+            json!({"when": {"contains": "first"}, "steps": [{"text": "There are two questions: how many? Done."}]});
+        let mut one = begin(&[extracted, first], |_| {});
+        one.asks("first");
+        one.say("/qna", "Questions loaded").sees("Q: How many?");
+        assert_eq!(one.events("extension_entry")[0]["entry"]["entry"], "model_call");
+    }),
+    ("confirm-destructive.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/new", "Clear session?").answers("This will delete all messages", key::ESC).sees("Clear cancelled");
+        one.sees("› first").say("/fork", "Fork from entry").answers("Fork from entry", key::ESC).sees("Fork cancelled");
+    }),
+    ("dirty-repo-guard.ts", |begin| {
+        let mut one = begin(&[], git);
+        one.asks("first");
+        one.say("/new", "uncommitted file(s)")
+            .answers("new session anyway?", key::ESC)
+            .sees("Commit your changes first");
+    }),
+    ("titlebar-spinner.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        let named = || String::from_utf8_lossy(&one.terminal.bytes()).contains("\u{1b}]2;π - project");
+        terminal::poll("the window is named", named);
+    }),
+    ("notify.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.terminal.send_keys("\u{1b}[O");
+        one.asks("second");
+        let called = || String::from_utf8_lossy(&one.terminal.bytes()).contains("Pi: Ready for input");
+        terminal::poll("the person is called", called);
+    }),
+    ("message-renderer.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/status warn look out", "look out");
+        assert_eq!(one.events("request_recorded").len(), 1);
     }),
     ("todo.ts", |begin| {
         let one = begin(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
@@ -293,7 +433,15 @@ const EXAMPLES: &[(&str, Use)] = &[
         one.say("look for it", "needs approval").allows().sees("Done.");
     }),
     ("preset.ts", |begin| {
-        begin(&[], |_| {}).say("/preset", "preset");
+        let mut one = begin(&[], |home| {
+            fs::create_dir_all(home.project().join(".pi")).unwrap();
+            let presets = json!({"plan": {"instructions": "Only make plans.", "tools": ["read", "ls"]}});
+            fs::write(home.project().join(".pi/presets.json"), presets.to_string()).unwrap();
+        });
+        one.asks("first");
+        one.say("/preset plan", "Preset \"plan\" activated");
+        one.asks("second");
+        assert!(one.events("system_prompt").last().unwrap()["text"].as_str().unwrap().contains("Only make plans."));
     }),
 ];
 

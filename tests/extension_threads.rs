@@ -661,3 +661,30 @@ export default (pi: any) => {
     terminal.wait_for("trigger: now");
     terminal.leave();
 }
+
+#[test]
+fn a_message_of_an_extension_waits_for_the_next_prompt_and_asks_no_model() {
+    let extension = r#"export default (pi: any) => {
+      pi.registerCommand("status", { handler: async (args: string) => pi.sendMessage({ customType: "status", content: args, display: true }) });
+      pi.registerCommand("entries", { handler: async (_: string, ctx: any) =>
+        ctx.ui.notify(ctx.sessionManager.getEntries().map((entry: any) => entry.customType ?? entry.type).join(" ")) });
+    };"#;
+    let project = with(extension);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    for (said, seen) in [("/status all is well", "e.ts: all is well"), ("/entries", "e.ts: status"), ("go on", "Done.")]
+    {
+        terminal.send_keys(said);
+        terminal.wait_for(said);
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for(seen);
+    }
+    terminal.leave();
+    let (_, out, _) = project.levain(&["threads", "--json"]);
+    let row: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let id = row["thread_id"].as_str().unwrap().to_owned();
+    let requests = project.events(&id).into_iter().filter(|(name, _)| name == "request_recorded").count();
+    assert_eq!(requests, 1);
+    let said = project.told(&id);
+    assert!(said.contains("all is well") && said.contains("go on"), "{said}");
+}

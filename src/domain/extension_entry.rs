@@ -1,10 +1,10 @@
 //! What an extension leaves in the log of a thread.
 
-use super::{ContentHash, ModelRef, Money, Usage};
+use super::{ContentHash, CustomMessage, ModelRef, Money, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// See the module. The thread's model gets none of it.
+/// See the module. Of all this the thread's model gets messages alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum ExtensionEntry {
@@ -22,6 +22,11 @@ pub enum ExtensionEntry {
     },
     /// What its tool gave beside the text of the result, for whoever draws that or reads it back.
     Details { call_id: String, details: Value },
+    /// A message of its own, which joins the conversation with the next prompt.
+    Message {
+        #[serde(flatten)]
+        message: CustomMessage,
+    },
     /// It called a model, which counts as spent by the thread.
     ModelCall {
         from: String,

@@ -145,10 +145,7 @@ impl Entries {
             Event::Prompt(PromptEvent::CognitionIn { text, images, files, .. }) => {
                 self.say(offset, at, Message::said(&text, &images, &files), &Value::Null);
                 for custom in std::mem::take(&mut self.prepared) {
-                    let CustomMessage { custom_type, text, display, details, .. } = custom;
-                    let message = json!({"type": "custom_message", "customType": custom_type, "content": text,
-                        "display": display, "details": details});
-                    self.push(offset, at, message);
+                    self.push(offset, at, custom_message(custom));
                 }
             }
             Event::Request(RequestEvent::CognitionOut { message, model, usage, spend, stop, .. }) => {
@@ -196,9 +193,16 @@ impl Entries {
             ExtensionEntry::Details { call_id, details } => {
                 self.details.insert(call_id, details);
             }
+            ExtensionEntry::Message { message } => self.push(offset, at, custom_message(message)),
             ExtensionEntry::ModelCall { .. } => {}
         }
     }
+}
+
+fn custom_message(message: CustomMessage) -> Value {
+    let CustomMessage { custom_type, text, display, details, .. } = message;
+    json!({"type": "custom_message", "customType": custom_type, "content": text, "display": display,
+        "details": details})
 }
 
 pub(super) fn used(usage: &Usage, cost: f64) -> Value {

@@ -12,8 +12,8 @@ use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, SandboxMode, Shown, ShownPlace, State,
-    Status, ThreadId, ThreadKind, ToolSpec, Verdict,
+    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, SandboxMode, Shown,
+    ShownPlace, State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
@@ -299,6 +299,39 @@ impl ExtensionThread {
         let mut all = all();
         all.retain(|tool| tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied);
         all
+    }
+
+    /// Whether a message of an extension is for the model now: while the thread works, and where it says so.
+    fn takes_turn(&self, arguments: &Value) -> bool {
+        let option = |name: &str| arguments.pointer(&format!("/options/{name}"));
+        let works = self.state.borrow().as_ref().is_some_and(|state| !is_idle(state));
+        let next = option("deliverAs").and_then(Value::as_str) == Some("nextTurn");
+        !next && (works || option("triggerTurn").and_then(Value::as_bool) == Some(true))
+    }
+
+    /// Leaves a message that joins the conversation with the next prompt.
+    fn leave_message(
+        &self,
+        thread: &Arc<dyn ThreadAccess>,
+        asker: &Asker,
+        arguments: &Value,
+    ) -> Waiting<'static, Result<Value, Refusal>> {
+        if let Err(why) = self.allowance.entry(arguments.to_string().len()) {
+            return Box::pin(std::future::ready(Err(Refusal::new("EMSGSIZE", why))));
+        }
+        let of_message = |name: &str| arguments.pointer(&format!("/message/{name}"));
+        let message = CustomMessage {
+            custom_type: of_message("customType").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            text: words(of_message("content").unwrap_or(&Value::Null)),
+            display: of_message("display").and_then(Value::as_bool).unwrap_or_default(),
+            details: of_message("details").cloned().unwrap_or_default(),
+            by: called(asker),
+        };
+        let left = thread.append(ExtensionEntry::Message { message });
+        Box::pin(async move {
+            left.await;
+            Ok(Value::Null)
+        })
     }
 
     /// Asks the person, and answers as pi does: with null where nobody can be asked, or they dismiss it.
@@ -606,6 +639,9 @@ impl Outside for ExtensionThread {
                 thread.notice("extensions are loaded again with the next prompt".to_owned());
             }
             return Box::pin(std::future::ready(Ok(Value::Null)));
+        }
+        if name == "message.send" && !self.takes_turn(&arguments) {
+            return self.leave_message(&thread, &asker, &arguments);
         }
         let command = match name.as_str() {
             "message.sendUser" => {

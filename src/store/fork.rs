@@ -9,8 +9,9 @@ use super::log::{self, LogWriter, ThreadLog};
 use super::summary::{Summarise, Summary};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{
-    Attachment, Ceiling, ContextEvent, Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits,
-    SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage, Values,
+    Attachment, Ceiling, ContextEvent, Event, ExtensionEntry, Lineage, ModelRef, PromptEvent, Record, RequestEvent,
+    SetLimits, SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage,
+    Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -263,6 +264,7 @@ fn words(event: Event) -> Option<Event> {
         }),
         Event::Settings(SettingsEvent::StateSet { .. })
         | Event::Context(ContextEvent::ContextInherited { .. })
+        | Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { .. } })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
             ToolEvent::ResultKept { .. }

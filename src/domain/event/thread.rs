@@ -202,6 +202,9 @@ impl ThreadEvent {
             }
             Self::ThreadCancelled { cost } => (NoteKind::Stopped, format!("cancelled: {}", cost_in_words(cost))),
             Self::ThreadKilled { cost } => (NoteKind::Stopped, format!("killed: {}", cost_in_words(cost))),
+            Self::ExtensionEntry { entry: ExtensionEntry::Message { message } } if message.display => {
+                (NoteKind::Info, format!("{}: {}", message.by, message.text))
+            }
             Self::ExtensionEntry { entry: ExtensionEntry::ModelCall { from, model, usage, spend, failed, .. } } => {
                 let spend = spend.map(|spend| format!(", {spend}")).unwrap_or_default();
                 let used = format!("{} in, {} out{spend}", usage.prompt(), usage.output);
@@ -217,7 +220,11 @@ impl ThreadEvent {
             | Self::WorkerEnded { .. }
             | Self::ClockJumped { .. }
             | Self::ExtensionEntry {
-                entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
+                entry:
+                    ExtensionEntry::Custom { .. }
+                    | ExtensionEntry::Label { .. }
+                    | ExtensionEntry::Details { .. }
+                    | ExtensionEntry::Message { .. },
             }
             | Self::DirectiveReturn { .. } => return None,
         };

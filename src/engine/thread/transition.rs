@@ -14,9 +14,9 @@ use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, tak
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    ApprovalEvent, ContextEvent, ControlEvent, Decision, Event, ExtensionEntry, LayerKind, Lifetime, LimitKind,
-    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
-    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
+    ApprovalEvent, Block, ContextEvent, ControlEvent, Decision, Event, ExtensionEntry, LayerKind, Lifetime, LimitKind,
+    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, Role, SettingsEvent, Status,
+    ThreadEvent, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -91,6 +91,11 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
         }
         | ThreadEvent::Notice { .. } => Vec::new(),
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message } } => {
+            let blocks = vec![Block::Custom(message.clone())];
+            thread.notes.push(Message { role: Role::User, blocks });
+            Vec::new()
+        }
         ThreadEvent::ExtensionEntry { entry: ExtensionEntry::ModelCall { usage, spend, .. } } => {
             thread.charge(*usage, *spend);
             Vec::new()
