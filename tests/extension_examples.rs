@@ -424,6 +424,13 @@ const EXAMPLES: &[(&str, Use)] = &[
         one.say("/status warn look out", "look out");
         assert_eq!(one.events("request_recorded").len(), 1);
     }),
+    ("dynamic-resources", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.asks("/dynamic with words");
+        let joined = one.events("cognition_in").last().unwrap()["text"].as_str().unwrap().to_owned();
+        assert!(!joined.starts_with("/dynamic"), "{joined}");
+    }),
     ("todo.ts", |begin| {
         let one = begin(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
         one.say("add one", "needs approval").allows().sees("Added todo #1: buy milk");

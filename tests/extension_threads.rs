@@ -688,3 +688,57 @@ fn a_message_of_an_extension_waits_for_the_next_prompt_and_asks_no_model() {
     let said = project.told(&id);
     assert!(said.contains("all is well") && said.contains("go on"), "{said}");
 }
+
+#[test]
+fn a_threads_events_are_replayed_through_an_extension() {
+    let project = with_replies("export default () => {};", &calls_bash("touch made"));
+    let id = project.run("please go");
+    let tried = r#"export default (pi: any) => {
+  pi.on("input", (event: any) => ({ action: "transform", text: event.text.toUpperCase() }));
+  pi.on("context", (event: any) => { event.messages.push({ role: "user", content: "one more" }); });
+  pi.on("context", () => undefined);
+  pi.on("tool_call", (event: any) => ({ block: event.input.command.includes("touch"), reason: `no ${event.toolName}` }));
+  pi.on("tool_result", () => { throw new Error("on purpose"); });
+};"#;
+    project.write("tried.ts", tried);
+    let (code, out, err) = project.levain(&["extensions", "test", "tried.ts", "--thread", &id]);
+    assert_eq!(code, 1, "{out}{err}");
+    for said in [
+        "+text: PLEASE GO",
+        "prompt 1  input",
+        "request 1  context",
+        "one more",
+        "blocked",
+        "on purpose",
+        "would change something, 1 failed",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    // It is offered what the model called, by pi's name.
+    assert!(out.contains("no bash"), "{out}");
+    let (_, out, _) = project.levain(&["extensions", "test", "tried.ts", "--thread", &id, "--json"]);
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<_> =
+        lines.iter().map(|line| (line["event"].as_str().unwrap(), line["outcome"].as_str().unwrap())).collect();
+    let request = [("context", "changed"), ("context", "no effect")];
+    let expected: Vec<_> = [("input", "changed")]
+        .into_iter()
+        .chain(request)
+        .chain([("tool_call", "blocked"), ("tool_result", "failed")])
+        .chain(request)
+        .collect();
+    assert_eq!(outcomes, expected);
+}
+
+#[test]
+fn an_extension_brings_skills_and_templates() {
+    let extension = "export default (pi: any) => { pi.on('resources_discover', () => ({ skillPaths: ['extra/SKILL.md'], promptPaths: ['extra/brought.md', 'missing.md'] })); };";
+    let project = with(extension);
+    project.write(".ai/extensions/extra/SKILL.md", "---\nname: extra\ndescription: More\n---\nBe extra careful.\n");
+    project.write(".ai/extensions/extra/brought.md", "---\ndescription: A template\n---\nBrought: $1\n");
+    let project = project.trusted();
+    let id = project.run("/brought home");
+    assert_eq!(project.event(&id, "cognition_in")["text"].as_str().unwrap().trim(), "Brought: home");
+    let id = project.run("/skill:extra now");
+    assert!(project.event(&id, "cognition_in")["text"].as_str().unwrap().contains("Be extra careful."));
+}

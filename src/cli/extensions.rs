@@ -5,6 +5,7 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
+use super::find;
 use super::runtime;
 use crate::extensions::{
     Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, found_in, template, types,
@@ -13,6 +14,7 @@ use crate::extensions::{
 use crate::session::Setup;
 use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS};
 use crate::session::people::{json_line, out};
+use crate::session::replay;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
@@ -44,6 +46,8 @@ struct ListArguments {
 enum ExtensionsCommand {
     /// Offer one event to each handler by itself, and show what it makes of it
     Emit(EmitArguments),
+    /// Replay a thread's prompts, requests, calls and results through extensions, and show what each handler would change
+    Test(TestArguments),
     /// Write the types of the interface, for an editor
     Types {
         /// The folder, instead of .ai/extensions/types
@@ -68,6 +72,19 @@ struct EmitArguments {
     with: String,
     #[command(flatten)]
     list: ListArguments,
+}
+
+#[derive(Debug, Args)]
+struct TestArguments {
+    /// Files, or folders of extensions
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// The thread, or a part of its id that only it has; the newest without
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
 }
 
 /// A file, or a folder that was to be one.
@@ -107,6 +124,24 @@ struct AnswerLine<'a> {
     answer: &'a Answer,
 }
 
+/// `--json`, a line for each handler and event of `test`.
+#[derive(Serialize)]
+struct TestLine<'a> {
+    schema: &'static str,
+    event: &'a str,
+    of: &'a str,
+    path: &'a Path,
+    handler: u64,
+    took_ms: f64,
+    /// `no effect`, `changed`, `handled`, `blocked` or `failed`.
+    outcome: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<&'a str>,
+    /// Why it is blocked, or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
 /// `--json`, the last line of `emit`.
 #[derive(Serialize)]
 struct EmittedLine<'a> {
@@ -123,6 +158,7 @@ pub(super) fn run(common: &Common, arguments: &ExtensionsArguments) -> Result<Ex
     match &arguments.command {
         None => list(&setup, &arguments.list),
         Some(ExtensionsCommand::Emit(arguments)) => emit(&setup, arguments),
+        Some(ExtensionsCommand::Test(arguments)) => test(&setup, arguments),
         Some(ExtensionsCommand::Types { folder }) => {
             let folder = folder.clone().unwrap_or_else(|| setup.project.root.join(".ai/extensions/types"));
             write_all(&folder, types(), Existing::Replaced)
@@ -184,6 +220,78 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
     let emitted = runtime.block_on(engine.emit(&arguments.event, payload))?;
     written(tell_answers(&mut output, &arguments.event, &emitted, arguments.list.json))?;
     Ok(if all_loaded { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
+}
+
+/// Offers every event of a thread to each handler by itself, as it was then.
+fn test(setup: &Setup, arguments: &TestArguments) -> Result<ExitCode, Failure> {
+    let id = match &arguments.thread {
+        Some(name) => find::thread(setup, name)?,
+        None => find::newest(setup)?,
+    };
+    let events = replay::events(&setup.layout, &id).map_err(|error| Failure::new(error.to_string()))?;
+    let engine = setup.extensions().engine(Limits::default(), None, false)?;
+    let (runtime, mut output) = (runtime()?, out());
+    for wanted in wanted(setup, &arguments.paths)? {
+        let loaded = match wanted.may_run {
+            Ok(()) => runtime.block_on(engine.load(&wanted.path))?,
+            Err(Refused::NotTrusted | Refused::NothingThere) => nothing_there(&wanted.path),
+        };
+        if loaded.result.is_err() {
+            written(tell_file(&mut output, &wanted.path, Some(&loaded), arguments.json))?;
+            return Ok(ExitCode::from(code::ERROR));
+        }
+    }
+    let listing = runtime.block_on(engine.list())?;
+    let (mut asked, mut effects, mut failed) = (0, 0, 0);
+    for replayed in &events {
+        for handler in listing.handlers.iter().filter(|handler| handler.event == replayed.stage.name()) {
+            let (answer, told) = runtime.block_on(engine.call(handler.clone(), replayed.event.clone()))?;
+            asked += 1;
+            let (path, number, took_ms) = (answer.path.clone(), answer.index + 1, answer.took);
+            let error = answer.error.as_ref().map(|problem| problem.message.clone());
+            let came = match error {
+                Some(error) => Err(error),
+                None => replay::effect(replayed, answer, &path.display().to_string()),
+            };
+            let (outcome, difference, reason) = match &came {
+                Ok(effect) => (effect.word, effect.difference.as_deref(), effect.reason.as_deref()),
+                Err(error) => ("failed", None, Some(error.as_str())),
+            };
+            effects += usize::from(!matches!(outcome, "no effect" | "failed"));
+            failed += usize::from(came.is_err());
+            let (schema, event, of) = ("levain.extension_test/1", replayed.stage.name(), replayed.of.as_str());
+            let line =
+                TestLine { schema, event, of, path: &path, handler: number, took_ms, outcome, difference, reason };
+            written(tell_test(&mut output, &line, arguments.json))?;
+            if !arguments.json {
+                written(tell_rest(&mut output, &told.lines, &told.reports))?;
+            }
+        }
+    }
+    if !arguments.json {
+        written(writeln!(
+            output,
+            "{} events of {id}: handlers were asked {asked} times, {effects} would change something, {failed} failed.",
+            events.len()
+        ))?;
+    }
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
+}
+
+fn tell_test(output: &mut impl Write, line: &TestLine<'_>, json: bool) -> io::Result<()> {
+    if json {
+        return json_line(output, line);
+    }
+    // What has no effect is in the sum below.
+    if line.outcome == "no effect" {
+        return Ok(());
+    }
+    let TestLine { event, of, path, handler, took_ms, outcome, difference, reason, .. } = line;
+    writeln!(output, "{of}  {event}  {}  handler {handler}  {took_ms:.2} ms  {outcome}", path.display())?;
+    for row in reason.iter().copied().chain(*difference).flat_map(str::lines) {
+        writeln!(output, "  {row}")?;
+    }
+    Ok(())
 }
 
 impl From<EngineError> for Failure {

@@ -41,6 +41,13 @@ pub struct PromptFiles {
     pub problems: Vec<String>,
 }
 
+/// Files and folders of skills and templates that somebody names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    pub skills: Vec<PathBuf>,
+    pub templates: Vec<PathBuf>,
+}
+
 /// Folders of skills below a project and below a person's home, the first winning.
 const SKILLS: [&str; 4] = [".ai/skills", ".pi/skills", ".agents/skills", ".claude/skills"];
 const PERSONAL_SKILLS: [&str; 4] = [".ai/skills", ".pi/agent/skills", ".agents/skills", ".claude/skills"];
@@ -73,6 +80,29 @@ impl PromptFiles {
             }
         }
         all
+    }
+
+    /// The same with files and folders that somebody names, behind those that were found.
+    #[must_use]
+    pub fn with(mut self, named: &Named) -> Self {
+        let mut seen = BTreeSet::new();
+        for path in &named.skills {
+            let mut files = vec![path.clone()];
+            if path.is_dir() {
+                files.clear();
+                skills_in(path, 0, &mut files);
+            }
+            for file in files {
+                self.skill(&file, Space::Project, &mut seen);
+            }
+        }
+        for path in &named.templates {
+            let files = if path.is_dir() { entries(path) } else { vec![path.clone()] };
+            for file in files.into_iter().filter(|path| is_markdown(path) && path.is_file()) {
+                self.template(&file, Space::Project, &mut seen);
+            }
+        }
+        self
     }
 
     /// Whether no link leads a file out of where it was found; told where one does.

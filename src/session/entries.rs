@@ -206,6 +206,8 @@ fn custom_message(message: CustomMessage) -> Value {
 }
 
 pub(super) fn used(usage: &Usage, cost: f64) -> Value {
+    // As JavaScript writes it.
+    let cost = if cost == 0.0 { json!(0) } else { json!(cost) };
     json!({"input": usage.input.0, "output": usage.output.0, "cacheRead": usage.cache_read.0,
         "cacheWrite": usage.cache_write.0, "totalTokens": usage.total().0, "cost": {"total": cost}})
 }

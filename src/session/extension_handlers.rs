@@ -13,6 +13,7 @@ use crate::domain::{
     ThreadId, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
+use crate::items::prompt_file::Named;
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
 use serde_json::{Value, json};
@@ -196,10 +197,37 @@ impl ExtensionHandlers {
         self.thread.follow(loaded.engine.as_ref());
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
         self.tell(before, Stage::SessionShutdown, &reason).await;
+        if let Some(engine) = &loaded.engine {
+            self.discover(engine).await;
+        }
         if before.engine.is_some() {
             self.tell(&loaded, Stage::SessionStart, &json!({"type": "session_start", "reason": "reload"})).await;
         }
         (loaded, told)
+    }
+
+    /// Asks which skills and templates extensions bring. A path that is none is told of where the files are read.
+    async fn discover(&self, engine: &Engine) {
+        let event = json!({"type": "resources_discover", "reason": "startup", "cwd": self.extensions.root});
+        let asked = timeout(DEADLINE, engine.emit("resources_discover", event)).await;
+        let answers = asked.ok().and_then(Result::ok).unwrap_or_default().answers;
+        let mut named = Named::default();
+        for answer in &answers {
+            let folder = answer.path.parent().unwrap_or(&self.extensions.root);
+            let paths = |field: &str| {
+                let list = answer.result.as_ref().and_then(|result| result.get(field)?.as_array());
+                let list = list.into_iter().flatten().filter_map(Value::as_str);
+                list.map(|path| folder.join(path)).collect::<Vec<_>>()
+            };
+            named.skills.extend(paths("skillPaths"));
+            named.templates.extend(paths("promptPaths"));
+        }
+        self.thread.bring(named);
+    }
+
+    /// The skills and templates that extensions bring.
+    pub(super) fn named(&self) -> Named {
+        self.thread.named()
     }
 
     /// Those that may run, and those of the project that may not.
@@ -465,7 +493,7 @@ pub(super) fn text_of(result: &Value) -> String {
 }
 
 /// What a handler answered, with what it changed in place where it does not say otherwise.
-fn value_of(stage: Stage, answer: Answer) -> Value {
+pub(super) fn value_of(stage: Stage, answer: Answer) -> Value {
     let Answer { result, value, .. } = answer;
     // A payload is the whole answer, the others are fields of it.
     let fields = [(Stage::ToolCall, "input"), (Stage::Context, "messages")];

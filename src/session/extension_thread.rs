@@ -5,23 +5,22 @@ use super::built_in::{self, Equipment};
 use super::components::Components;
 use super::entries::Entries;
 use super::extension_models;
+use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_text::{plain, styled};
 use super::model_registry::Models;
-use super::setup::{Setup, program};
+use super::setup::Setup;
 use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, SandboxMode, Shown,
-    ShownPlace, State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
+    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Shown, ShownPlace,
+    State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
-use crate::items::prompt_file::PromptFiles;
+use crate::items::prompt_file::{Named, PromptFiles};
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
-use crate::tools::program::{Program, Ran};
-use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,10 +31,6 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// So long a program of an extension may run that does not say how long.
-const LONGEST: Duration = Duration::from_hours(1);
-/// So long JavaScript stands still for a program that it waits for without a pause.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Letters of a notice.
 const LONGEST_NOTICE: usize = 2_000;
 /// Letters of what the person's desktop is to show.
@@ -48,8 +43,7 @@ pub(super) struct ExtensionThread {
     root: PathBuf,
     /// The folder that holds the person's own `.ai`.
     home: PathBuf,
-    environment: Environment,
-    sandbox: Sandbox,
+    programs: Programs,
     /// The thread's log.
     file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
@@ -67,6 +61,8 @@ pub(super) struct ExtensionThread {
     models: Models,
     /// What they may still leave in the thread.
     allowance: Allowance,
+    /// Skills and templates that extensions bring.
+    named: RwLock<Named>,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -76,9 +72,8 @@ impl ExtensionThread {
         Arc::new(Self {
             root: setup.project.root.clone(),
             home: setup.prompt_home(),
-            environment: setup.environment(),
+            programs: Programs::new(setup),
             file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path()),
-            sandbox: setup.sandbox(),
             thread: OnceLock::new(),
             state: watch::Sender::new(None),
             tools: OnceLock::new(),
@@ -89,6 +84,7 @@ impl ExtensionThread {
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
+            named: RwLock::default(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -104,6 +100,15 @@ impl ExtensionThread {
     /// Draws the components of this engine from here on.
     pub(super) fn follow(&self, engine: Option<&Arc<Engine>>) {
         self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
+    }
+
+    /// The skills and templates that extensions bring.
+    pub(super) fn named(&self) -> Named {
+        self.named.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn bring(&self, named: Named) {
+        *self.named.write().unwrap_or_else(PoisonError::into_inner) = named;
     }
 
     /// The log of another thread.
@@ -202,7 +207,7 @@ impl ExtensionThread {
                 json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
             }),
             "model.current" => of_state(&|state| extension_models::described(&self.models, &state.model)),
-            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home)),
+            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home).with(&self.named())),
             _ => return None,
         })
     }
@@ -461,61 +466,6 @@ impl ExtensionThread {
             _ => {}
         }
     }
-
-    /// The program that an extension wants to run. A `shell` gets the command as one line.
-    fn program(&self, arguments: &Value) -> Result<(Program, Duration), Refusal> {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-        let command = text("command").filter(|command| !command.is_empty());
-        let command = command.ok_or_else(|| Refusal::new("EINVAL", "there is no command to run"))?;
-        let rest = arguments.get("args").and_then(Value::as_array).into_iter().flatten();
-        let mut words: Vec<String> =
-            std::iter::once(command).chain(rest.filter_map(|word| word.as_str().map(str::to_owned))).collect();
-        match arguments.get("shell") {
-            Some(Value::Bool(true)) => words = vec!["/bin/sh".to_owned(), "-c".to_owned(), words.join(" ")],
-            Some(Value::String(shell)) => words = vec![shell.clone(), "-c".to_owned(), words.join(" ")],
-            _ => {}
-        }
-        let mut environment = self.environment.clone();
-        for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
-            environment = environment.with(name, value.as_str().unwrap_or_default());
-        }
-        let folder = text("cwd").map_or_else(|| self.root.clone(), |cwd| self.root.join(cwd));
-        let program_of_this = program().map_err(|error| Refusal::new("EIO", error.to_string()))?;
-        let confined = self.sandbox.mode == SandboxMode::Require;
-        let program = Program {
-            words,
-            folder,
-            environment,
-            keeper: Keeper::Process(program_of_this),
-            confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
-        };
-        let longest = arguments.get("timeout").and_then(Value::as_u64).map_or(LONGEST, Duration::from_millis);
-        Ok((program, longest.min(LONGEST)))
-    }
-}
-
-/// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.
-async fn exec(program: Program, longest: Duration) -> Value {
-    match program.run(None, longest).await {
-        Ok(Ran { output, said, code, too_long }) => {
-            let killed = too_long || code.is_none();
-            let code = if killed { 0 } else { code.unwrap_or_default() };
-            json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "killed": killed})
-        }
-        Err(why) => json!({"stdout": "", "stderr": why, "code": 1, "killed": false}),
-    }
-}
-
-/// As Node's `child_process` tells it.
-async fn process(program: Program, input: Option<Vec<u8>>, longest: Duration) -> Result<Value, Refusal> {
-    let command = program.words.first().cloned().unwrap_or_default();
-    let ran = program.run(input, longest).await;
-    let Ran { output, said, code, too_long } =
-        ran.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;
-    let signal = if too_long || code.is_none() { Some("SIGTERM") } else { None };
-    Ok(
-        json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "signal": signal, "timedOut": too_long}),
-    )
 }
 
 /// The question that an extension asks with these arguments.
@@ -581,10 +531,10 @@ impl Outside for ExtensionThread {
             return Ok(Value::Null);
         }
         if name == "process.run" {
-            let (program, longest) = self.program(&arguments)?;
+            let (program, longest) = self.programs.program(&arguments)?;
             let Some((_, runtime)) = self.thread.get() else { return Err(Refusal::access("there is no thread here")) };
             let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
-            return runtime.block_on(process(program, input, longest.min(LONGEST_PAUSE)));
+            return runtime.block_on(programs::process(program, input, longest.min(LONGEST_PAUSE)));
         }
         if let "session.append" | "session.setLabel" = name {
             self.allowance.entry(arguments.to_string().len()).map_err(|why| Refusal::new("EMSGSIZE", why))?;
@@ -602,9 +552,11 @@ impl Outside for ExtensionThread {
             Box::pin(std::future::ready(Err(refusal)))
         };
         if let "process.run" | "exec" = name.as_str() {
-            return match self.program(&arguments) {
-                Ok((program, longest)) if name == "exec" => Box::pin(async move { Ok(exec(program, longest).await) }),
-                Ok((program, longest)) => Box::pin(process(program, None, longest)),
+            return match self.programs.program(&arguments) {
+                Ok((program, longest)) if name == "exec" => {
+                    Box::pin(async move { Ok(programs::exec(program, longest).await) })
+                }
+                Ok((program, longest)) => Box::pin(programs::process(program, None, longest)),
                 Err(refusal) => refused(refusal),
             };
         }

@@ -10,7 +10,7 @@ use crate::domain::{
     Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space, Stage, State,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
-use crate::items::prompt_file::PromptFiles;
+use crate::items::prompt_file::{Named, PromptFiles};
 use crate::items::{self, Items, Kind, Knowledge};
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers};
@@ -344,7 +344,7 @@ impl Handlers for AllHandlers {
     }
 
     fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {
-        self.files.expand(text)
+        self.files.expand(text, &self.extensions.named())
     }
 }
 
@@ -405,8 +405,8 @@ impl FileHandlers {
         Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
     }
 
-    fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {
-        let found = PromptFiles::find(&self.root, &self.home);
+    fn expand(&self, text: &str, named: &Named) -> Result<Option<Expansion>, String> {
+        let found = PromptFiles::find(&self.root, &self.home).with(named);
         let Some((file, is_skill, text)) = found.expand(text)? else { return Ok(None) };
         let stage = if is_skill { Stage::Skill } else { Stage::Template };
         let place = HandlerPlace { file: file.file.display().to_string(), line: None };

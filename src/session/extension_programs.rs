@@ -1,0 +1,84 @@
+//! Programs that extensions run: `pi.exec` and `child_process`.
+
+use super::setup::{Setup, program};
+use crate::domain::SandboxMode;
+use crate::extensions::Refusal;
+use crate::tools::program::{Program, Ran};
+use crate::tools::{Environment, Keeper, Sandbox};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// So long a program of an extension may run that does not say how long.
+const LONGEST: Duration = Duration::from_hours(1);
+/// So long JavaScript stands still for a program that it waits for without a pause.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How they are run.
+pub(super) struct Programs {
+    root: PathBuf,
+    environment: Environment,
+    sandbox: Sandbox,
+}
+
+impl Programs {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let root = setup.project.root.clone();
+        Self { root, environment: setup.environment(), sandbox: setup.sandbox() }
+    }
+
+    /// The program that an extension wants to run. A `shell` gets the command as one line.
+    pub(super) fn program(&self, arguments: &Value) -> Result<(Program, Duration), Refusal> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        let command = text("command").filter(|command| !command.is_empty());
+        let command = command.ok_or_else(|| Refusal::new("EINVAL", "there is no command to run"))?;
+        let rest = arguments.get("args").and_then(Value::as_array).into_iter().flatten();
+        let mut words: Vec<String> =
+            std::iter::once(command).chain(rest.filter_map(|word| word.as_str().map(str::to_owned))).collect();
+        match arguments.get("shell") {
+            Some(Value::Bool(true)) => words = vec!["/bin/sh".to_owned(), "-c".to_owned(), words.join(" ")],
+            Some(Value::String(shell)) => words = vec![shell.clone(), "-c".to_owned(), words.join(" ")],
+            _ => {}
+        }
+        let mut environment = self.environment.clone();
+        for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
+            environment = environment.with(name, value.as_str().unwrap_or_default());
+        }
+        let folder = text("cwd").map_or_else(|| self.root.clone(), |cwd| self.root.join(cwd));
+        let program_of_this = program().map_err(|error| Refusal::new("EIO", error.to_string()))?;
+        let confined = self.sandbox.mode == SandboxMode::Require;
+        let program = Program {
+            words,
+            folder,
+            environment,
+            keeper: Keeper::Process(program_of_this),
+            confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
+        };
+        let longest = arguments.get("timeout").and_then(Value::as_u64).map_or(LONGEST, Duration::from_millis);
+        Ok((program, longest.min(LONGEST)))
+    }
+}
+
+/// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.
+pub(super) async fn exec(program: Program, longest: Duration) -> Value {
+    match program.run(None, longest).await {
+        Ok(Ran { output, said, code, too_long }) => {
+            let killed = too_long || code.is_none();
+            let code = if killed { 0 } else { code.unwrap_or_default() };
+            json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "killed": killed})
+        }
+        Err(why) => json!({"stdout": "", "stderr": why, "code": 1, "killed": false}),
+    }
+}
+
+/// As Node's `child_process` tells it.
+pub(super) async fn process(program: Program, input: Option<Vec<u8>>, longest: Duration) -> Result<Value, Refusal> {
+    let command = program.words.first().cloned().unwrap_or_default();
+    let ran = program.run(input, longest).await;
+    let Ran { output, said, code, too_long } =
+        ran.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;
+    let signal = if too_long || code.is_none() { Some("SIGTERM") } else { None };
+    Ok(
+        json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "signal": signal, "timedOut": too_long}),
+    )
+}
