@@ -303,7 +303,6 @@ impl Clock for SetClock {
 }
 
 /// Everything an audience hears.
-#[expect(clippy::large_enum_variant, reason = "a few, in a test")]
 enum Heard {
     Event { stored: bool, event: Event },
     Text,

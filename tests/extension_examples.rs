@@ -391,6 +391,20 @@ const EXAMPLES: &[(&str, Use)] = &[
         one.say("/qna", "Questions loaded").sees("Q: How many?");
         assert_eq!(one.events("extension_entry")[0]["entry"]["entry"], "model_call");
     }),
+    ("handoff.ts", |begin| {
+        let made = json!({"when": {"contains": "next part"}, "steps": [{"text": "A prompt for the next part."}]});
+        let first = json!({"when": {"contains": "first"}, "steps": [{"text": "Done."}]});
+        let mut one = begin(&[made, first], |_| {});
+        one.asks("first");
+        one.say("/extension:handoff do the next part", "Edit handoff prompt");
+        one.terminal.wait_until("it is edited", |screen| {
+            if screen.contents().contains("Edit handoff prompt") {
+                one.terminal.send_keys(key::ENTER);
+            }
+            !screen.contents().contains("Edit handoff prompt")
+        });
+        one.sees("A new thread").sees("A prompt for the next part.");
+    }),
     ("confirm-destructive.ts", |begin| {
         let mut one = begin(&[], |_| {});
         one.asks("first");

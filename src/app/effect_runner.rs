@@ -661,7 +661,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         queue: Vec::new(),
         approvals: Vec::new(),
         handling: None,
-        extensions: crate::domain::OfExtensions::default(),
+        extensions: Box::default(),
     }
 }
 

@@ -12,6 +12,9 @@ use serde_json::Value;
 /// The longest id that a client gives to a prompt, in bytes.
 pub const LONGEST_CLIENT_ID: usize = 64;
 
+/// What may stand before the name of an extension's command, where another has the name alone: `/extension:NAME`.
+pub const LONG: &str = "extension:";
+
 /// What begins the id that an extension's message has in the place of a client's.
 pub const EXTENSION_CLIENT: &str = "extension-";
 
@@ -213,7 +216,7 @@ pub struct State {
     pub handling: Option<Handling>,
     /// What extensions of the thread ask, show and offer.
     #[serde(flatten)]
-    pub extensions: OfExtensions,
+    pub extensions: Box<OfExtensions>,
 }
 
 /// What extensions of a thread ask, show and offer.
@@ -228,6 +231,9 @@ pub struct OfExtensions {
     /// What they put into the draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested: Option<NumberedText>,
+    /// They lead the person to a new thread, with this draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<NumberedText>,
     /// What they call a person for who looks elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<NumberedText>,

@@ -46,6 +46,9 @@ pub trait ThreadAccess: Send + Sync {
     /// Tells people something, once.
     fn notice(&self, text: String);
 
+    /// Leads whoever looks at the thread to a new one, with this draft.
+    fn move_on(&self, text: String);
+
     /// Calls a person who looks elsewhere.
     fn call(&self, text: String);
 

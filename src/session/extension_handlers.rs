@@ -264,7 +264,9 @@ impl ExtensionHandlers {
     pub(super) async fn command(&self, name: String, arguments: String) -> Result<(), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
         self.thread.command_begins();
-        let (answer, _) = engine.ask(Ask::Command { name, arguments }, false).await.map_err(|e| e.to_string())?;
+        let asked = engine.ask(Ask::Command { name, arguments }, false).await;
+        self.thread.command_over();
+        let (answer, _) = asked.map_err(|e| e.to_string())?;
         answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
     }
 

@@ -61,6 +61,8 @@ pub(super) struct ExtensionThread {
     models: Models,
     /// What they may still leave in the thread.
     allowance: Allowance,
+    /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
+    moves: AtomicBool,
     /// Skills and templates that extensions bring.
     named: RwLock<Named>,
     /// None where no thread is.
@@ -84,6 +86,7 @@ impl ExtensionThread {
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
+            moves: AtomicBool::new(false),
             named: RwLock::default(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
@@ -100,6 +103,13 @@ impl ExtensionThread {
     /// Draws the components of this engine from here on.
     pub(super) fn follow(&self, engine: Option<&Arc<Engine>>) {
         self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
+    }
+
+    /// A command is over: who was to be led to a new thread goes there now.
+    pub(super) fn command_over(&self) {
+        if let Some((thread, _)) = self.thread.get().filter(|_| self.moves.swap(false, Ordering::Relaxed)) {
+            thread.move_on(String::new());
+        }
     }
 
     /// The skills and templates that extensions bring.
@@ -427,7 +437,12 @@ impl ExtensionThread {
                 self.allowance.notice(&from, said).into_iter().for_each(|text| thread.notice(text));
             }
             "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
-                thread.suggest(plain(&text("text").unwrap_or_default()));
+                let text = plain(&text("text").unwrap_or_default());
+                if self.moves.swap(false, Ordering::Relaxed) {
+                    thread.move_on(text);
+                } else {
+                    thread.suggest(text);
+                }
             }
             "ui.setTitle" => {
                 let title: Vec<String> = text("title").filter(|title| !title.trim().is_empty()).into_iter().collect();
@@ -573,6 +588,14 @@ impl Outside for ExtensionThread {
             return refused(Refusal::access(
                 "nothing may be left behind while somebody only looks at what would be sent",
             ));
+        }
+        if name == "session.new" {
+            let begins_with = arguments.get("entries").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+            if begins_with {
+                return refused(Refusal::new("ENOSYS", "a new thread begins with nothing said"));
+            }
+            self.moves.store(self.has_person(), Ordering::Relaxed);
+            return Box::pin(std::future::ready(Ok(json!({"cancelled": !self.has_person()}))));
         }
         if name == "tool.run" {
             return built_in::run(self.tools.get(), &arguments);

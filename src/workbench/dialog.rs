@@ -26,6 +26,8 @@ pub struct DialogPanel {
 pub(super) struct Dialogs {
     /// The number of the newest text for the draft that is known; none before the thread has told how it stands.
     pub(super) suggested: Option<u64>,
+    /// The same of the draft of the new thread that they were led to last.
+    pub(super) moved: Option<u64>,
     /// The same of the newest call of the person.
     pub(super) calling: Option<u64>,
     /// The person knows of them.

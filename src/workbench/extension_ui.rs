@@ -5,7 +5,7 @@ use super::geometry;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
-use super::thread_view::{Link, Sent};
+use super::thread_view::{Left, Link, Sent};
 use crate::domain::{DialogReply, OpenDialog, ShownPlace};
 use crate::worker::protocol::Command;
 
@@ -77,6 +77,21 @@ impl Model {
             let title = open.dialog.title().lines().next().unwrap_or_default().to_owned();
             self.say(Level::Warning, format!("{} asks: {title} (/answer)", open.from));
         }
+    }
+
+    /// Goes to a new thread, where an extension leads the person to one; what is written stays behind its draft.
+    pub(super) fn follow_move(&mut self) -> Vec<Effect> {
+        let Some(state) = &self.view.state else { return Vec::new() };
+        let newest = state.extensions.moved.as_ref().map_or(0, |moved| moved.number);
+        let known = self.view.dialogs.moved.replace(newest);
+        let Some(moved) = state.extensions.moved.clone().filter(|_| known.is_some_and(|known| known != newest)) else {
+            return Vec::new();
+        };
+        let effects = self.left(Left::New);
+        self.composer.put_back(&moved.text);
+        self.complete();
+        self.changed = true;
+        effects
     }
 
     /// Takes what an extension calls the person for.

@@ -141,7 +141,7 @@ impl Session {
                 queue,
                 approvals: Vec::new(),
                 handling: None,
-                extensions: crate::domain::OfExtensions::default(),
+                extensions: Box::default(),
             }),
         ))
     }

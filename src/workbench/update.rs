@@ -195,6 +195,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     effects.extend(model.settle(layout));
     model.follow_dialogs();
     effects.extend(model.follow_components());
+    effects.extend(model.follow_move());
     model.settle_approval();
     effects.extend(model.call_attention());
     effects

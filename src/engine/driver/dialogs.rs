@@ -29,6 +29,7 @@ pub(super) enum Asked {
     Notice(String),
     Suggest(String),
     Attention(String),
+    Move(String),
     Append(ExtensionEntry, oneshot::Sender<()>),
     Call(Box<ModelCall>, Reply),
 }
@@ -37,6 +38,8 @@ pub(super) enum Asked {
 pub(super) struct Dialogs {
     pub(super) open: Vec<(OpenDialog, oneshot::Sender<Option<DialogReply>>)>,
     pub(super) asked: u64,
+    /// The draft of the new thread that the person was led to last.
+    pub(super) moved: Option<NumberedText>,
     /// What the person is called for, the newest.
     pub(super) calling: Option<NumberedText>,
     /// The newest text for the draft.
@@ -76,6 +79,7 @@ impl Default for Dialogs {
             asked: 0,
             suggested: None,
             calling: None,
+            moved: None,
             shown: Vec::new(),
             components: Vec::new(),
             count: watch::Sender::new(0),
@@ -95,6 +99,7 @@ impl Dialogs {
             shown: self.shown.clone(),
             suggested: self.suggested.clone(),
             calling: self.calling.clone(),
+            moved: self.moved.clone(),
             commands: handlers.commands(),
             shortcuts: handlers.shortcuts(),
             components: self.components.clone(),

@@ -5,6 +5,7 @@ use super::dialogs::{Asked, Happened, LARGEST, MOST};
 use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use super::stage::within;
+use crate::domain::command::LONG;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Event, ExtensionEntry, Leaving, NumberedText, OpenComponent, OpenDialog, PromptEvent,
@@ -21,6 +22,7 @@ impl<A: Audience> Driver<A> {
     /// The command of an extension that a prompt is, and what stands behind its name.
     pub(super) fn offered_command(&self, text: &str) -> Option<(String, String)> {
         let rest = text.strip_prefix('/')?;
+        let rest = rest.strip_prefix(LONG).unwrap_or(rest);
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let offered = self.settings.handlers.commands();
         offered.iter().find(|command| command.name == name)?;
@@ -110,7 +112,11 @@ impl<A: Audience> Driver<A> {
                 let number = self.dialogs.suggested.as_ref().map_or(1, |before| before.number + 1);
                 self.dialogs.suggested = Some(NumberedText { number, text });
             }
-            Asked::Suggest(_) => {}
+            Asked::Move(text) if text.len() <= LARGEST => {
+                let number = self.dialogs.moved.as_ref().map_or(1, |before| before.number + 1);
+                self.dialogs.moved = Some(NumberedText { number, text });
+            }
+            Asked::Suggest(_) | Asked::Move(_) => {}
             Asked::Attention(text) => {
                 let number = self.dialogs.calling.as_ref().map_or(1, |before| before.number + 1);
                 self.dialogs.calling = Some(NumberedText { number, text });
@@ -212,6 +218,10 @@ impl ThreadAccess for Access {
 
     fn notice(&self, text: String) {
         self.tell(Asked::Notice(text));
+    }
+
+    fn move_on(&self, text: String) {
+        self.tell(Asked::Move(text));
     }
 
     fn call(&self, text: String) {

@@ -635,7 +635,7 @@ impl Thread {
             queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
             handling: None,
-            extensions: crate::domain::OfExtensions::default(),
+            extensions: Box::default(),
         }
     }
 

@@ -95,7 +95,7 @@ impl Session {
             queue,
             approvals: Vec::new(),
             handling: None,
-            extensions: crate::domain::OfExtensions::default(),
+            extensions: Box::default(),
         };
         self.tell(Message::Worker(thread(), FromWorker::State(state)))
     }

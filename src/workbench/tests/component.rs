@@ -96,3 +96,31 @@ fn a_key_that_means_nothing_else_runs_a_shortcut() {
     let sent = session.effects();
     assert!(!sent.iter().any(|effect| matches!(effect, Effect::Send { command: Command::PressShortcut { .. }, .. })));
 }
+
+#[test]
+fn an_extension_leads_to_a_new_thread_once() {
+    use crate::domain::NumberedText;
+    let mut session = connected();
+    let moved = |number: u64| OfExtensions {
+        moved: Some(NumberedText { number, text: "a draft".to_owned() }),
+        ..OfExtensions::default()
+    };
+    // What was there when the thread was opened was for somebody else.
+    showing(&mut session, OfExtensions::default());
+    showing(&mut session, moved(1));
+    assert!(session.model.view.thread.is_none());
+    assert_eq!(session.model.composer.text(), "a draft");
+}
+
+#[test]
+fn a_command_that_levain_has_too_is_offered_by_its_long_name() {
+    use crate::domain::OfferedCommand;
+    let mut session = connected();
+    let command = |name: &str| OfferedCommand { name: name.to_owned(), about: String::new() };
+    showing(
+        &mut session,
+        OfExtensions { commands: vec![command("handoff"), command("greet")], ..OfExtensions::default() },
+    );
+    assert!(session.model.is_prompt_name("/extension:handoff now") && session.model.is_prompt_name("/greet"));
+    assert!(!session.model.is_prompt_name("/handoff"));
+}

@@ -14,7 +14,7 @@ fn select(id: u64) -> OpenDialog {
 
 /// The state of a thread whose extensions do this.
 pub(super) fn showing(session: &mut Session, extensions: OfExtensions) {
-    let state = State { extensions, ..session.model.view.state.clone().unwrap() };
+    let state = State { extensions: Box::new(extensions), ..session.model.view.state.clone().unwrap() };
     session.tell(Message::Worker(id(), FromWorker::State(state)));
 }
 

@@ -41,7 +41,7 @@ fn drawn(columns: u16, rows: u16) -> Session {
         components: vec![overlay, pad],
         ..OfExtensions::default()
     };
-    let state = State { extensions, ..session.model.view.state.clone().unwrap() };
+    let state = State { extensions: Box::new(extensions), ..session.model.view.state.clone().unwrap() };
     session.tell(Message::Worker(thread(), FromWorker::State(state)));
     session
 }
