@@ -272,3 +272,16 @@ fn an_extension_names_the_window_and_calls_a_person_who_is_away() {
     assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("]52;"));
     terminal.leave();
 }
+
+#[test]
+fn one_component_too_many_is_refused() {
+    let many = r#"export default (pi: any) => { pi.registerCommand("many", { handler: async (_: string, ctx: any) => {
+      const one = () => ctx.ui.custom(() => ({ render: () => ["one"], invalidate() {} }), { overlay: true }).catch((error: Error) => ctx.ui.notify(error.message));
+      for (let count = 0; count < 17; count += 1) one();
+    } }); };"#;
+    let project = with(many, &done());
+    let terminal = begun(&project, (100, 30));
+    say(&terminal, "/many");
+    terminal.wait_for("no more than 16 components are open at once");
+    terminal.kill();
+}

@@ -366,17 +366,24 @@ impl EventLoop {
                         api.get::<_, Function<'_>>("callCommand")?.call((name, arguments, Plain::map([])))
                     })
                 };
-                let path = self.path_of(|listing| &listing.commands, &called);
+                let path = self.path_of(|listing| &listing.commands, "name", &called);
                 self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
             }
             Ask::Function { name, arguments } => {
+                // What a shortcut starts ends with it, so it is to be known whose it is.
+                let key = arguments.first().and_then(Value::as_str).unwrap_or_default();
+                let path = if name == "callShortcut" {
+                    self.path_of(|listing| &listing.shortcuts, "key", key)
+                } else {
+                    PathBuf::new()
+                };
                 let begin = |realm: &Realm, lost: &Lost| realm.begin(Some(lost), |_, api| call(api, name, arguments));
                 let whole = |record: &Plain, answer: &mut Answer| {
                     if answer.result.is_none() && answer.error.is_none() {
                         answer.result = Some(record.clone().into());
                     }
                 };
-                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, whole);
+                self.begin((path, 0), (preview, lost, reply), begin, whole);
             }
             Ask::Tool { name, call_id, arguments, said } => {
                 self.signals += 1.0;
@@ -393,7 +400,7 @@ impl EventLoop {
                     })
                 };
                 let waiting = self.pending.len();
-                let path = self.path_of(|listing| &listing.tools, &called);
+                let path = self.path_of(|listing| &listing.tools, "name", &called);
                 self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
                 if let Some(one) = self.pending.get_mut(waiting) {
                     one.signal = Some(signal);
@@ -402,10 +409,10 @@ impl EventLoop {
         }
     }
 
-    /// The file of the extension that has a tool or a command.
-    fn path_of(&self, all: impl Fn(&Listing) -> &Vec<Value>, name: &str) -> PathBuf {
+    /// The file of the extension that has a tool, a command or a shortcut.
+    fn path_of(&self, all: impl Fn(&Listing) -> &Vec<Value>, field: &str, name: &str) -> PathBuf {
         let listing = self.listed.borrow();
-        let found = all(&listing).iter().find(|one| one.get("name").and_then(Value::as_str) == Some(name));
+        let found = all(&listing).iter().find(|one| one.get(field).and_then(Value::as_str) == Some(name));
         found.and_then(|one| one.get("path")?.as_str()).map(PathBuf::from).unwrap_or_default()
     }
 

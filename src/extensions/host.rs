@@ -186,10 +186,9 @@ impl Host {
         }
     }
 
-    /// Who asks. Whose work goes on behind a promise is not known, so previews and others are told apart only while there is no
-    /// other.
+    /// Who asks. Whose work goes on behind a promise is not known, so while anybody looks, nobody may leave anything behind.
     fn asker(&self, owner: u64) -> Asker {
-        let preview = self.calls.0 == 0 && self.calls.1 > 0;
+        let preview = self.calls.1 > 0;
         Asker { path: self.files.get(&owner).cloned(), preview }
     }
 
@@ -364,22 +363,32 @@ impl Host {
         }
     }
 
+    /// Keeps in mind which components wait for a person.
+    fn attends(&mut self, name: &str, owner: u64, arguments: &Plain) {
+        let kind = arguments.get("kind").and_then(Plain::text);
+        match (name, arguments.get("component").and_then(channel)) {
+            ("ui.open", Some(component)) if matches!(kind, Some("custom" | "overlay")) => {
+                self.attended.insert(component, owner);
+            }
+            ("ui.close", Some(component)) => drop(self.attended.remove(&component)),
+            _ => {}
+        }
+    }
+
     /// What is asked or told at once. Questions about a session get no answer, as there is none.
     fn call(&mut self, owner: &Plain, name: &str, arguments: &Plain) -> Plain {
         self.registered |= matches!(name, "registered" | "unregistered");
         if let Some(outside) = &self.settings.outside {
             let owner = channel(owner).unwrap_or_default();
-            let component = arguments.get("component").and_then(channel);
-            let kind = arguments.get("kind").and_then(Plain::text);
-            match (name, component) {
-                ("ui.open", Some(component)) if matches!(kind, Some("custom" | "overlay")) => {
-                    self.attended.insert(component, owner);
-                }
-                ("ui.close", Some(component)) => drop(self.attended.remove(&component)),
-                _ => {}
-            }
             let asker = self.asker(owner);
-            return files::answer(outside.call(&asker, name, arguments.clone().into()));
+            let begun = Instant::now();
+            let told = outside.call(&asker, name, arguments.clone().into());
+            // JavaScript stood still meanwhile, which counts as no work of its own.
+            self.stood_still.set(self.stood_still.get() + begun.elapsed());
+            if told.is_ok() {
+                self.attends(name, owner, arguments);
+            }
+            return files::answer(told);
         }
         let value = match name {
             "mode" => Plain::Text("print".to_owned()),

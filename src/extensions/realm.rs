@@ -341,7 +341,7 @@ impl Realm {
 
     /// Tells an extension that a file has changed.
     pub(super) fn changed(&self, channel: u64, change: Change) -> Result<(), Fault> {
-        if !self.host.borrow().watched.takes(channel) {
+        if !self.host.borrow().watched.takes(channel, &change) {
             return Ok(());
         }
         let name = change.name.map_or(Plain::Nothing, Plain::Text);

@@ -28,6 +28,8 @@ pub(super) struct Change {
     /// `change` or `rename`.
     pub(super) event: &'static str,
     pub(super) name: Option<String>,
+    /// Counts those of its watcher that wait.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Watched {
@@ -59,7 +61,7 @@ impl Watched {
                     return;
                 }
                 let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-                to(Change { event: kind, name });
+                to(Change { event: kind, name, waiting: Arc::clone(&told) });
             }
         };
         let mode = if recursive { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
@@ -73,13 +75,10 @@ impl Watched {
         self.0.remove(&channel);
     }
 
-    /// A change is being told; whether its channel is still watched.
-    pub(super) fn takes(&self, channel: u64) -> bool {
-        let watcher = self.0.get(&channel);
-        if let Some(watcher) = watcher {
-            watcher.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
-        watcher.is_some()
+    /// A change is being told; whether its channel is still watched, by the same watcher.
+    pub(super) fn takes(&self, channel: u64, change: &Change) -> bool {
+        change.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.get(&channel).is_some_and(|watcher| Arc::ptr_eq(&watcher.waiting, &change.waiting))
     }
 }
 

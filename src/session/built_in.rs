@@ -8,7 +8,8 @@ use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{ToolOutcome, ToolRunner};
 use crate::tools::program::Alone;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The tools of a thread, and what it may use.
 pub(super) struct Equipment {
@@ -17,10 +18,15 @@ pub(super) struct Equipment {
     /// Those that are no extension's.
     pub(super) built_in: Arc<dyn ToolRunner>,
     pub(super) permissions: Permissions,
+    /// Calls of stand-ins that run now, with their items: the person was asked about them as about the tool's own.
+    pub(super) running: Running,
 }
 
-/// Has a built-in tool do what pi's tool of a name stands for. Only what the thread may use is run, and nothing that would
-/// need more than the tool's own grant.
+/// See [`Equipment::running`].
+pub(super) type Running = Arc<Mutex<BTreeSet<(String, String)>>>;
+
+/// Has a built-in tool do what pi's tool of a name stands for: within the call that stands for that tool, else only what the
+/// thread may use without a question and without a sandbox. Nothing is run that would need more than the tool's own grant.
 pub(super) fn run(equipment: Option<&Equipment>, arguments: &Value) -> Waiting<'static, Result<Value, Refusal>> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let of_call = |name: &str| arguments.get(name).cloned().unwrap_or_default();
@@ -30,7 +36,12 @@ pub(super) fn run(equipment: Option<&Equipment>, arguments: &Value) -> Waiting<'
         return Box::pin(std::future::ready(Err(Refusal::new("ENOSYS", why))));
     };
     let runner = Arc::clone(&equipment.built_in);
-    let granted = |tool: &KnownTool| equipment.permissions.verdict(&tool.capabilities()) != Verdict::Denied;
+    let running = equipment.running.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_asked = running.contains(&(text("callId").to_owned(), item.to_owned()));
+    drop(running);
+    // A grant that wants a sandbox asks here, as nothing is said of one.
+    let granted =
+        |tool: &KnownTool| is_asked || equipment.permissions.verdict(&tool.capabilities()) == Verdict::Allowed;
     let may = runner.tools().iter().any(|tool| tool.item == item && tool.absent.is_none() && granted(tool));
     let call = ToolCall { call_id: CallId(text("callId").to_owned()), tool: flattened(item), input };
     Box::pin(async move {

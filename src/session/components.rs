@@ -62,6 +62,8 @@ struct Place {
     is_stale: bool,
     drawn: Layout,
     lines: Vec<String>,
+    /// What the thread was told of it last, where it stands around the draft.
+    told: Option<Vec<String>>,
 }
 
 #[derive(Clone)]
@@ -91,7 +93,14 @@ impl Components {
 
     /// Draws them for this engine from here on; what was drawn by another is gone.
     pub(super) fn follow(&self, engine: Weak<Engine>) {
-        self.all().engine = engine;
+        {
+            let mut all = self.all();
+            let before = std::mem::replace(&mut all.engine, engine).upgrade();
+            // Who waits for one of them goes on.
+            for (id, engine) in all.places.keys().filter_map(|id| Some((*id, before.as_ref()?))) {
+                engine.tell("closePlace", vec![id.into()]);
+            }
+        }
         self.clear();
     }
 
@@ -105,15 +114,22 @@ impl Components {
     }
 
     /// Takes what an extension says about one of its components; false where it is about something else.
-    pub(super) fn told(&self, name: &str, from: &str, arguments: &Value) -> bool {
-        let Some(id) = arguments.get("component").and_then(Value::as_u64) else { return false };
+    ///
+    /// # Errors
+    /// The sentence for the extension, where it has too many.
+    pub(super) fn told(&self, name: &str, from: &str, arguments: &Value) -> Result<bool, String> {
+        let Some(id) = arguments.get("component").and_then(Value::as_u64) else { return Ok(false) };
         let flag = |name: &str| arguments.get(name).and_then(Value::as_bool);
         let mut all = self.all();
+        let mut turned = true;
         match name {
             "ui.open" => {
-                let Some(kind) = Kind::of(from, arguments).filter(|_| all.places.len() < MOST) else { return true };
+                let Some(kind) = Kind::of(from, arguments) else { return Ok(true) };
                 // What takes the place of another has its name.
                 all.places.retain(|_, other| !other.kind.is_named_as(&kind));
+                if all.places.len() >= MOST {
+                    return Err(format!("no more than {MOST} components are open at once"));
+                }
                 let passive = arguments.pointer("/options/nonCapturing").and_then(Value::as_bool).unwrap_or_default();
                 let place = Place {
                     from: from.to_owned(),
@@ -123,6 +139,7 @@ impl Components {
                     is_stale: true,
                     drawn: Layout::default(),
                     lines: Vec::new(),
+                    told: None,
                 };
                 all.places.insert(id, place);
             }
@@ -130,17 +147,19 @@ impl Components {
                 all.places.remove(&id);
             }
             "ui.redraw" | "ui.setHidden" | "ui.focus" => {
-                let Some(place) = all.places.get_mut(&id) else { return true };
+                let Some(place) = all.places.get_mut(&id) else { return Ok(true) };
+                let before = (place.is_hidden, place.focused);
                 place.is_hidden = flag("hidden").unwrap_or(place.is_hidden);
                 place.focused = flag("focused").unwrap_or(place.focused);
                 place.is_stale = true;
+                turned = before != (place.is_hidden, place.focused);
             }
-            _ => return false,
+            _ => return Ok(false),
         }
         drop(all);
-        let news = if name == "ui.redraw" { &self.news.drawn } else { &self.news.opened };
+        let news = if turned { &self.news.opened } else { &self.news.drawn };
         news.notify_one();
-        true
+        Ok(true)
     }
 
     /// What stood around the draft under this name is no longer a component's: nothing of it is shown once this is over.
@@ -290,7 +309,7 @@ async fn tell(all: &Mutex<All>, thread: &dyn ThreadAccess) {
             thread.show(Shown { key, place, lines: Vec::new() });
         }
         let rows = usize::from(all.screen.rows);
-        for (id, place) in all.places.iter().filter(|(_, place)| !place.is_hidden) {
+        for (id, place) in all.places.iter_mut().filter(|(_, place)| !place.is_hidden) {
             let (id, from, mut lines) = (*id, place.from.clone(), place.lines.clone());
             match &place.kind {
                 Kind::Attended { overlay } => {
@@ -300,9 +319,12 @@ async fn tell(all: &Mutex<All>, thread: &dyn ThreadAccess) {
                         open.push(OpenComponent { id, from, at, focused: place.focused, lines });
                     }
                 }
-                Kind::Around { key, place } => {
+                Kind::Around { key, place: at } => {
                     lines.truncate(MOST_ROWS);
-                    thread.show(Shown { key: key.clone(), place: *place, lines });
+                    if place.told.as_ref() != Some(&lines) {
+                        place.told = Some(lines.clone());
+                        thread.show(Shown { key: key.clone(), place: *at, lines });
+                    }
                 }
             }
         }

@@ -151,7 +151,10 @@ impl ExtensionHandlers {
         if files == before.files && !wanted {
             return told;
         }
+        // The thread waits for this, and takes nothing meanwhile.
+        self.thread.loads(true);
         let (loaded, of_load) = self.load(found, files, &before).await;
+        self.thread.loads(false);
         told.extend(of_load);
         *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded);
         told
@@ -194,9 +197,9 @@ impl ExtensionHandlers {
             return (Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() }, told);
         }
         loaded.files = files;
-        self.thread.follow(loaded.engine.as_ref());
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
         self.tell(before, Stage::SessionShutdown, &reason).await;
+        self.thread.follow(loaded.engine.as_ref());
         if let Some(engine) = &loaded.engine {
             self.discover(engine).await;
         }

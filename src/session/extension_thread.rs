@@ -56,6 +56,8 @@ pub(super) struct ExtensionThread {
     /// Messages that they have sent.
     sent: AtomicU64,
     reload: AtomicBool,
+    /// Extensions are being loaded, and the thread waits for that.
+    loading: AtomicBool,
     layout: Layout,
     components: Components,
     models: Models,
@@ -82,6 +84,7 @@ impl ExtensionThread {
             active: RwLock::default(),
             sent: AtomicU64::new(0),
             reload: AtomicBool::new(false),
+            loading: AtomicBool::new(false),
             layout: setup.layout.clone(),
             components: Components::default(),
             models: setup.models.clone(),
@@ -154,11 +157,21 @@ impl ExtensionThread {
         read(&entries)
     }
 
-    /// Leaves something in the log, and waits for it: what an extension reads next has it.
+    /// Leaves something in the log, and waits for it, unless the thread itself waits for extensions to be loaded: what an
+    /// extension reads next has it.
     fn append(&self, entry: ExtensionEntry) {
-        if let Some((thread, runtime)) = self.thread.get() {
-            runtime.block_on(thread.append(entry));
+        let Some((thread, runtime)) = self.thread.get() else { return };
+        let left = thread.append(entry);
+        if self.loading.load(Ordering::Relaxed) {
+            runtime.spawn(left);
+        } else {
+            runtime.block_on(left);
         }
+    }
+
+    /// Whether extensions are being loaded.
+    pub(super) fn loads(&self, loading: bool) {
+        self.loading.store(loading, Ordering::Relaxed);
     }
 
     /// Leaves what a tool gave beside its text in the log.
@@ -423,9 +436,6 @@ impl ExtensionThread {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
         let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());
         let Some((thread, _)) = self.thread.get() else { return };
-        if self.components.told(name, &called(asker), arguments) {
-            return;
-        }
         match name {
             "ui.notify" => {
                 let level = text("type").filter(|level| level != "info");
@@ -553,6 +563,11 @@ impl Outside for ExtensionThread {
         }
         if let "session.append" | "session.setLabel" = name {
             self.allowance.entry(arguments.to_string().len()).map_err(|why| Refusal::new("EMSGSIZE", why))?;
+        }
+        if self.thread.get().is_some()
+            && self.components.told(name, &called(asker), &arguments).map_err(|why| Refusal::new("EAGAIN", why))?
+        {
+            return Ok(Value::Null);
         }
         let told = self.of_thread(name, asker).or_else(|| self.of_session(name, &arguments));
         let told = told.or_else(|| extension_models::told(&self.models, name, &arguments));

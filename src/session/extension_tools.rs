@@ -1,12 +1,17 @@
 //! The tools of extensions, behind those of the program.
 
+use super::built_in::Running;
 use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
 use super::tools_of_pi;
 use crate::domain::{CallId, KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
 use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
-use std::sync::Arc;
+use serde_json::{Value, json};
+use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
+
+/// No path is longer, in bytes.
+const LONGEST_PATH: usize = 4_096;
 
 /// See the module.
 pub(super) struct ExtensionTools {
@@ -14,6 +19,7 @@ pub(super) struct ExtensionTools {
     pub(super) extensions: Arc<ExtensionHandlers>,
     /// What the thread may use.
     pub(super) permissions: Permissions,
+    pub(super) running: Running,
 }
 
 impl ExtensionTools {
@@ -50,6 +56,36 @@ impl ExtensionTools {
     }
 }
 
+/// The texts of arguments, as far as one could be a path.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) if text.len() <= LONGEST_PATH => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// A call that runs.
+struct UnderWay {
+    running: Running,
+    call: (String, String),
+}
+
+impl UnderWay {
+    fn new(running: &Running, call: &ToolCall, item: &str) -> Self {
+        let (running, call) = (Arc::clone(running), (call.call_id.0.clone(), item.to_owned()));
+        running.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone());
+        Self { running, call }
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.call);
+    }
+}
+
 impl ToolRunner for ExtensionTools {
     fn tools(&self) -> Vec<KnownTool> {
         let mut all = self.all();
@@ -65,10 +101,29 @@ impl ToolRunner for ExtensionTools {
     }
 
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
-        self.others.guarded(item, call)
+        if self.of_extension(item).is_none() {
+            return self.others.guarded(item, call);
+        }
+        // Under which name a stand-in takes paths is its own matter.
+        let mut named = vec![call.clone()];
+        let paths = texts(&call.input).into_iter().map(|path| json!({"path": path}));
+        named.extend(paths.map(|input| ToolCall { input, ..call.clone() }));
+        Box::pin(async move {
+            let mut needs = Vec::new();
+            for call in &named {
+                needs.extend(self.others.guarded(item, call).await);
+            }
+            needs.sort();
+            needs.dedup();
+            needs
+        })
     }
 
     fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {
+        // What a stand-in will do nobody knows before.
+        if self.of_extension(item).is_some() {
+            return Box::pin(std::future::ready(None));
+        }
         self.others.preview(item, call)
     }
 
@@ -87,7 +142,9 @@ impl ToolRunner for ExtensionTools {
         if isolation == Isolation::Sandbox {
             return Box::pin(std::future::ready(ToolOutcome::failed("A sandbox cannot hold an extension.")));
         }
+        let under_way = UnderWay::new(&self.running, call, item);
         Box::pin(async move {
+            let _under_way = under_way;
             let (pieces, mut said) = mpsc::unbounded_channel();
             let mut run = std::pin::pin!(self.extensions.tool(name, call, pieces));
             let mut told = String::new();

@@ -1,6 +1,6 @@
 //! Puts together what threads of a project are run with.
 
-use super::built_in::Equipment;
+use super::built_in::{Equipment, Running};
 use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
 use super::extension_handlers::ExtensionHandlers;
@@ -72,13 +72,20 @@ impl Factory {
         };
         self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
         let (others, permissions) = (Arc::clone(&hosting.tools), hosting.permissions.clone());
-        let tools = Arc::new(ExtensionTools { others, extensions: Arc::clone(&extensions), permissions });
+        let running = Running::default();
+        let tools = Arc::new(ExtensionTools {
+            others,
+            extensions: Arc::clone(&extensions),
+            permissions,
+            running: Arc::clone(&running),
+        });
         let all = Arc::downgrade(&tools);
         let list = move || all.upgrade().map(|tools| tools.all()).unwrap_or_default();
         extensions.equip(Equipment {
             all: Box::new(list),
             built_in: Arc::clone(&tools.others),
             permissions: hosting.permissions.clone(),
+            running,
         });
         hosting.tools = tools;
         Ok(hosting)

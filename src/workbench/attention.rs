@@ -34,6 +34,8 @@ impl Model {
         if before == standing {
             return of_others.map(Effect::Attention);
         }
+        // What comes second is told with the next message.
+        self.calling = of_others;
         let directive = visible(&self.directive);
         let text = match (before, standing) {
             (_, Standing::Asks) => {
@@ -44,7 +46,7 @@ impl Model {
             (Standing::Works | Standing::Asks, Standing::Failed) => {
                 format!("{directive} {}", self.view.stopped.unwrap_or("failed"))
             }
-            _ => return of_others.map(Effect::Attention),
+            _ => return self.calling.take().map(Effect::Attention),
         };
         Some(Effect::Attention(text))
     }

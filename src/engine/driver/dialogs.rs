@@ -54,6 +54,8 @@ pub(super) struct Dialogs {
     pub(super) leaving: JoinSet<()>,
     /// Calls of models that they make.
     pub(super) calls: JoinSet<Called>,
+    /// Ends them.
+    pub(super) closing: watch::Sender<bool>,
     /// How many were made.
     pub(super) called: u32,
 }
@@ -86,6 +88,7 @@ impl Default for Dialogs {
             running: JoinSet::new(),
             leaving: JoinSet::new(),
             calls: JoinSet::new(),
+            closing: watch::Sender::new(false),
             called: 0,
         }
     }

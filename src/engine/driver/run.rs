@@ -182,6 +182,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended.take() {
+                self.close_side_calls().await;
                 self.last_words().await;
                 self.release().await;
                 if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
@@ -261,6 +262,7 @@ impl<A: Audience> Driver<A> {
         if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
             self.emit(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })).await;
         }
+        self.close_side_calls().await;
         if self.ended.is_none() {
             self.emit(Event::Thread(ThreadEvent::WorkerEnded { reason })).await;
             if let Some(blocked) = &self.blocked {

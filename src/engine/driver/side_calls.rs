@@ -30,6 +30,10 @@ impl<A: Audience> Driver<A> {
         if self.dialogs.calls.len() >= MOST {
             return Err((format!("{MOST} calls of models are under way already"), reply));
         }
+        if let Some((kind, current, maximum)) = self.thread.limits.reached(&self.thread.cost) {
+            let why = format!("no call was sent: the thread is at its limit, {current} of {maximum} {}", kind.thing());
+            return Err((why, reply));
+        }
         let ModelCall { from, model, system, messages, tools, most_output } = call;
         let provider = match self.settings.models.provider(&model) {
             Ok(provider) => provider,
@@ -73,6 +77,7 @@ impl<A: Audience> Driver<A> {
         let body = self.settings.store.keep_result(&body).ok();
         let stream = provider.send(encoded);
         let mut call = Call::new(number, (model, 1, Purpose::Beside), stream, self.settings.models.bounds());
+        let mut closing = self.dialogs.closing.subscribe();
         self.dialogs.calls.spawn(async move {
             let mut reply = reply;
             let failed = loop {
@@ -83,12 +88,23 @@ impl<A: Audience> Driver<A> {
                         Progress::Failed(error) => break Some(error.message),
                     },
                     () = reply.closed() => break Some("nobody waits for it any more".to_owned()),
+                    _ended = closing.changed() => break Some("the thread is ending".to_owned()),
                 }
             };
             let Call { model, answer, .. } = call;
             Called { number, from, body, model, answer, failed, reply }
         });
         Ok(())
+    }
+
+    /// Closes the calls that are under way, and charges them as far as they went.
+    pub(super) async fn close_side_calls(&mut self) {
+        self.dialogs.closing.send_replace(true);
+        while let Some(over) = self.dialogs.calls.join_next().await {
+            if let Ok(called) = over {
+                self.side_call_over(called).await;
+            }
+        }
     }
 
     /// A call of an extension is over: it is charged and told, then its extension goes on.
@@ -98,8 +114,11 @@ impl<A: Audience> Driver<A> {
         let spend = self.settings.models.spend(&model, &usage);
         let entry =
             ExtensionEntry::ModelCall { from, model: model.clone(), body, usage, spend, failed: failed.clone() };
-        let _kept = self.accept(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
-        self.settle_beside(number).await;
+        self.emit(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+        // Where it cannot be recorded yet, the next sum counts it.
+        if self.blocked.is_none() {
+            self.settle_beside(number).await;
+        }
         let answer = match failed {
             Some(why) => Err(why),
             None => Ok(ModelAnswer { message: answer.message(), stop: answer.ended(), usage, spend, model }),

@@ -7,7 +7,9 @@ use crate::workbench::geometry;
 
 /// Draws all that are open, the last one above the others.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
-    for open in model.components() {
+    // Nothing lies over a call that waits for the person, but what has the keys instead.
+    let asks = model.view.approvals.shown().is_some();
+    for open in model.components().filter(|open| open.focused || !asks) {
         let area = geometry::component(model, open);
         canvas.fill(area, Role::Text);
         for (y, line) in (area.y..area.y + area.height).zip(&open.lines) {
