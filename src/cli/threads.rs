@@ -245,6 +245,7 @@ fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
 /// Cancels threads, or kills them. One that cannot be stopped is told, and the others are stopped all the same.
 fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<ExitCode, Failure> {
     let mut ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let named = ids.len();
     if arguments.tree {
         let rows = find::threads(setup, Part::All, MOST_OF_A_TREE)?;
         // What a thread waits for ends with it; what works by itself does not.
@@ -262,7 +263,17 @@ fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<E
             Operation::CancelThread { thread_id }
         })
     };
-    let stopped = runtime()?.block_on(join_all(ids.iter().map(stop)));
+    let mut stopped = runtime()?.block_on(join_all(ids.iter().map(stop)));
+    if stopped.iter().skip(named).any(Result::is_err) {
+        // What a thread waited for may have ended with it before it was asked.
+        let rows = find::threads(setup, Part::All, MOST_OF_A_TREE)?;
+        let runs = |id: &ThreadId| rows.iter().any(|row| row.thread_id == *id && row.pid.is_some());
+        for (id, result) in ids.iter().zip(&mut stopped).skip(named) {
+            if result.is_err() && !runs(id) {
+                *result = Ok(serde_json::Value::Null);
+            }
+        }
+    }
     let mut output = out();
     let word = if at_once { "killed" } else { "stopping" };
     let mut code = ExitCode::SUCCESS;
