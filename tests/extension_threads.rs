@@ -698,7 +698,7 @@ fn a_threads_events_are_replayed_through_an_extension() {
   pi.on("context", (event: any) => { event.messages.push({ role: "user", content: "one more" }); });
   pi.on("context", () => undefined);
   pi.on("tool_call", (event: any) => ({ block: event.input.command.includes("touch"), reason: `no ${event.toolName}` }));
-  pi.on("tool_result", () => { throw new Error("on purpose"); });
+  pi.on("tool_result", (event: any) => { throw new Error(`on purpose: ${event.input.command}`); });
 };"#;
     project.write("tried.ts", tried);
     let (code, out, err) = project.levain(&["extensions", "test", "tried.ts", "--thread", &id]);
@@ -709,7 +709,7 @@ fn a_threads_events_are_replayed_through_an_extension() {
         "request 1  context",
         "one more",
         "blocked",
-        "on purpose",
+        "on purpose: touch made",
         "would change something, 1 failed",
     ] {
         assert!(out.contains(said), "{said}: {out}");

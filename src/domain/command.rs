@@ -13,7 +13,7 @@ use serde_json::Value;
 pub const LONGEST_CLIENT_ID: usize = 64;
 
 /// What may stand before the name of an extension's command, where another has the name alone: `/extension:NAME`.
-pub const LONG: &str = "extension:";
+pub const LONG_NAME: &str = "extension:";
 
 /// What begins the id that an extension's message has in the place of a client's.
 pub const EXTENSION_CLIENT: &str = "extension-";

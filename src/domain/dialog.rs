@@ -85,6 +85,23 @@ pub struct NumberedText {
     pub text: String,
 }
 
+impl NumberedText {
+    /// A text that comes after another, or is the first.
+    #[must_use]
+    pub fn after(before: Option<&Self>, text: String) -> Self {
+        Self { number: before.map_or(1, |before| before.number + 1), text }
+    }
+
+    /// The text to take now, with what is known of the newest afterwards: `known` is the number that was known, none before
+    /// the thread has told how it stands. What was there then was for somebody else.
+    #[must_use]
+    pub fn take<'a>(newest: Option<&'a Self>, known: &mut Option<u64>) -> Option<&'a str> {
+        let number = newest.map_or(0, |newest| newest.number);
+        let before = known.replace(number);
+        newest.filter(|_| before.is_some_and(|before| before != number)).map(|newest| newest.text.as_str())
+    }
+}
+
 /// What an extension shows for as long as it likes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {

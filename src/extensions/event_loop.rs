@@ -200,14 +200,10 @@ impl EventLoop {
         if let Some((_, preview)) = &one.call {
             self.count(*preview, -1);
         }
-        {
-            let host = self.realm.host.borrow();
-            let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
-            host.end_acts(|act| Some(act.owner) == owner);
-        }
         let open: Vec<u64> = {
             let host = self.realm.host.borrow();
             let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
+            host.end_acts(|act| Some(act.owner) == owner);
             host.attended.iter().filter(|(_, of)| Some(**of) == owner).map(|(component, _)| *component).collect()
         };
         for component in open {

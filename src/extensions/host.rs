@@ -1,8 +1,7 @@
 //! What the JavaScript side asks of the program: the functions of `HOST.md`.
 //!
 //! What asks for a session goes to [`Outside`](super::Outside). Where there is none nobody converses, and what an extension would
-//! have told them is kept as [`Said`] for whoever called it. The network is refused in
-//! words.
+//! have told them is kept as [`Said`] for whoever called it. The network is refused in words.
 
 use super::files::{self, fine, refused};
 use super::message::Message;

@@ -266,11 +266,7 @@ impl ExtensionHandlers {
     /// Runs one of them.
     pub(super) async fn command(&self, name: String, arguments: String) -> Result<(), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
-        self.thread.command_begins();
-        let asked = engine.ask(Ask::Command { name, arguments }, false).await;
-        self.thread.command_over();
-        let (answer, _) = asked.map_err(|e| e.to_string())?;
-        answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
+        self.run(&engine, Ask::Command { name, arguments }).await
     }
 
     /// The keys that run something of theirs.
@@ -318,8 +314,15 @@ impl ExtensionHandlers {
     /// Runs what one offers under a key.
     pub(super) async fn shortcut(&self, key: String) -> Result<(), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
-        let ask = Ask::Function { name: "callShortcut", arguments: vec![key.into(), json!({})] };
-        let (answer, _) = engine.ask(ask, false).await.map_err(|error| error.to_string())?;
+        self.run(&engine, Ask::Function { name: "callShortcut", arguments: vec![key.into(), json!({})] }).await
+    }
+
+    /// Runs what a person asked for, with allowances of its own; where it led to a new thread, the person goes there.
+    async fn run(&self, engine: &Engine, ask: Ask) -> Result<(), String> {
+        self.thread.command_begins();
+        let asked = engine.ask(ask, false).await;
+        self.thread.command_over();
+        let (answer, _) = asked.map_err(|error| error.to_string())?;
         answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
     }
 

@@ -14,6 +14,7 @@ use crate::pipeline::{Chain, Merged};
 use crate::ports::StoreError;
 use crate::store::Layout;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 
 /// An event of a thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub fn events(layout: &Layout, id: &ThreadId) -> Result<Vec<Replayed>, StoreErro
     let system = entries.system().unwrap_or_default().to_owned();
     let (mut events, mut messages) = (Vec::new(), Vec::<Value>::new());
     let (mut prompts, mut requests) = (0, 0);
+    // What each call was made with, by its id.
+    let mut inputs = HashMap::<String, Value>::new();
     for entry in entries.all() {
         // A message of an extension is one of the conversation, too.
         let message = match (entry.get("message"), entry["type"].as_str()) {
@@ -57,16 +60,19 @@ pub fn events(layout: &Layout, id: &ThreadId) -> Result<Vec<Replayed>, StoreErro
                 offer(Stage::Context, format!("request {requests}"), json!({"messages": messages}));
                 let calls = message["content"].as_array().into_iter().flatten();
                 for call in calls.filter(|block| block["type"] == "toolCall") {
-                    let of = format!("call {}", call["id"].as_str().unwrap_or_default());
+                    let id = call["id"].as_str().unwrap_or_default();
+                    inputs.insert(id.to_owned(), call["arguments"].clone());
+                    let of = format!("call {id}");
                     let event = json!({"toolName": call["name"], "toolCallId": call["id"], "input": call["arguments"]});
                     offer(Stage::ToolCall, of, tools_of_pi::named(event));
                 }
             }
             Some("toolResult") => {
-                let of = format!("call {}", message["toolCallId"].as_str().unwrap_or_default());
-                let event = json!({"toolName": message["toolName"], "toolCallId": message["toolCallId"], "input": {},
+                let id = message["toolCallId"].as_str().unwrap_or_default();
+                let input = inputs.remove(id).unwrap_or_else(|| json!({}));
+                let event = json!({"toolName": message["toolName"], "toolCallId": id, "input": input,
                     "content": message["content"], "isError": message["isError"], "details": message["details"]});
-                offer(Stage::ToolResult, of, event);
+                offer(Stage::ToolResult, format!("call {id}"), event);
             }
             Some(_) | None => {}
         }

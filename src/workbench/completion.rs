@@ -7,7 +7,7 @@ use super::thread_view::Link;
 use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;
 use crate::domain::attachment::THREAD;
-use crate::domain::command::LONG;
+use crate::domain::command::LONG_NAME;
 use crate::domain::mention::mention;
 
 /// As many files and threads as are offered for one word.
@@ -109,7 +109,7 @@ impl Model {
         let offered = self.view.state.iter().flat_map(|state| &state.extensions.commands);
         // Levain's own come first where names are the same.
         let long = |name: &str| CommandId::from_slash(name).is_some();
-        let word = |name: &str| format!("/{}{name}", if long(name) { LONG } else { "" });
+        let word = |name: &str| format!("/{}{name}", if long(name) { LONG_NAME } else { "" });
         let offered = offered.map(|one| PromptRow { word: word(&one.name), about: one.about.clone() });
         self.browser.prompts.iter().cloned().chain(offered).collect()
     }

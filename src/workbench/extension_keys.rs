@@ -90,8 +90,12 @@ impl Model {
         data.into_iter().map(|data| self.gesture(Gesture::Type { component, data })).collect()
     }
 
-    /// Runs what an extension offers under a key that means nothing else here; none where none does.
+    /// Runs what an extension offers under a key that means nothing else here; none where none does. A letter is always one
+    /// of the draft.
     pub(super) fn shortcut(&mut self, key: Key) -> Option<Effect> {
+        if key.typed().is_some() {
+            return None;
+        }
         let state = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected && self.overlay.is_none())?;
         let named = |offered: &str| offered.replace('+', "-").parse::<Key>().is_ok_and(|own| own == key.normal());
         let offered = state.extensions.shortcuts.iter().find(|offered| named(&offered.key))?.key.clone();

@@ -5,8 +5,8 @@ use super::geometry;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
-use super::thread_view::{Left, Link, Sent};
-use crate::domain::{DialogReply, OpenDialog, ShownPlace};
+use super::thread_view::{Destination, Link, Sent};
+use crate::domain::{DialogReply, NumberedText, OpenDialog, ShownPlace};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -82,13 +82,10 @@ impl Model {
     /// Goes to a new thread, where an extension leads the person to one; what is written stays behind its draft.
     pub(super) fn follow_move(&mut self) -> Vec<Effect> {
         let Some(state) = &self.view.state else { return Vec::new() };
-        let newest = state.extensions.moved.as_ref().map_or(0, |moved| moved.number);
-        let known = self.view.dialogs.moved.replace(newest);
-        let Some(moved) = state.extensions.moved.clone().filter(|_| known.is_some_and(|known| known != newest)) else {
-            return Vec::new();
-        };
-        let effects = self.left(Left::New);
-        self.composer.put_back(&moved.text);
+        let moved = NumberedText::take(state.extensions.moved.as_ref(), &mut self.view.dialogs.moved);
+        let Some(text) = moved.map(str::to_owned) else { return Vec::new() };
+        let effects = self.go_to(Destination::New);
+        self.composer.put_back(&text);
         self.complete();
         self.changed = true;
         effects
@@ -97,28 +94,21 @@ impl Model {
     /// Takes what an extension calls the person for.
     fn take_call(&mut self) {
         let Some(state) = &self.view.state else { return };
-        let newest = state.extensions.calling.as_ref().map_or(0, |calling| calling.number);
-        let known = self.view.dialogs.calling.replace(newest);
-        if let Some(calling) = state.extensions.calling.as_ref().filter(|_| known.is_some_and(|known| known != newest))
-        {
-            self.calling = Some(calling.text.clone());
+        let calling = NumberedText::take(state.extensions.calling.as_ref(), &mut self.view.dialogs.calling);
+        if let Some(text) = calling {
+            self.calling = Some(text.to_owned());
         }
     }
 
     /// Puts a text of an extension into the draft; what is written there stays behind it.
     fn take_suggestion(&mut self) {
         let Some(state) = &self.view.state else { return };
-        let newest = state.extensions.suggested.as_ref().map_or(0, |suggested| suggested.number);
-        let known = self.view.dialogs.suggested.replace(newest);
-        // What was there when the thread was opened was for somebody else.
-        let Some(suggested) = state.extensions.suggested.clone().filter(|_| known.is_some_and(|known| known != newest))
-        else {
-            return;
-        };
+        let suggested = NumberedText::take(state.extensions.suggested.as_ref(), &mut self.view.dialogs.suggested);
+        let Some(text) = suggested else { return };
         if self.composer.is_empty() {
-            self.composer.set(&suggested.text);
+            self.composer.set(text);
         } else {
-            self.composer.put_back(&suggested.text);
+            self.composer.put_back(text);
         }
         self.complete();
         self.changed = true;

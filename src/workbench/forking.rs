@@ -4,7 +4,7 @@ use super::fork::{Begun, ForkMade, Forking};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::request::Compared;
-use super::thread_view::{Left, Link};
+use super::thread_view::{Destination, Link};
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, ToAttach};
@@ -32,7 +32,7 @@ impl Model {
         let back = prompts.len() - place;
         // Behind the answers of the prompt, which is before the next one.
         let back = if forking == Forking::Here { Some(back - 1).filter(|back| *back > 0) } else { Some(back) };
-        self.leave_thread(Left::Fork { thread_id, back, model, forking, request })
+        self.leave_for(Destination::Fork { thread_id, back, model, forking, request })
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.

@@ -2,35 +2,35 @@
 
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::thread_view::{Left, Link, Sent};
+use super::thread_view::{Destination, Link, Sent};
 use crate::domain::{Leaving, ThreadId};
 use crate::worker::protocol::Command;
 
 impl Model {
     /// Goes where the person wants, as soon as nobody has anything against it.
-    pub(super) fn leave_thread(&mut self, left: Left) -> Vec<Effect> {
+    pub(super) fn leave_for(&mut self, destination: Destination) -> Vec<Effect> {
         let asks = self.view.state.as_ref().is_some_and(|state| state.extensions.guards_leaving);
         if !asks || self.view.link != Link::Connected {
-            return self.left(left);
+            return self.go_to(destination);
         }
         if self.view.sent.values().any(|sent| matches!(sent, Sent::Leave(_))) {
             self.say(Level::Info, "extensions are being asked; /answer shows what they want to know");
             return Vec::new();
         }
-        let leaving = match &left {
-            Left::New => Leaving::New,
-            Left::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
-            Left::Fork { back, .. } => Leaving::Fork { back: *back },
+        let leaving = match &destination {
+            Destination::New => Leaving::New,
+            Destination::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
+            Destination::Fork { back, .. } => Leaving::Fork { back: *back },
         };
-        vec![Effect::Send { id: self.sending(Sent::Leave(left)), command: Command::Leave { leaving } }]
+        vec![Effect::Send { id: self.sending(Sent::Leave(destination)), command: Command::Leave { leaving } }]
     }
 
     /// Nobody has anything against it.
-    pub(super) fn left(&mut self, left: Left) -> Vec<Effect> {
-        match left {
-            Left::New => self.begin_new(),
-            Left::Open(thread_id) => self.show_thread(thread_id),
-            Left::Fork { thread_id, back, model, forking, request } => {
+    pub(super) fn go_to(&mut self, destination: Destination) -> Vec<Effect> {
+        match destination {
+            Destination::New => self.begin_new(),
+            Destination::Open(thread_id) => self.show_thread(thread_id),
+            Destination::Fork { thread_id, back, model, forking, request } => {
                 vec![Effect::Fork { thread_id, back, model, forking, request }]
             }
         }
@@ -38,7 +38,11 @@ impl Model {
 
     /// Opens a thread in the place of the one on the screen.
     pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
-        if self.view.is_of(&thread_id) { self.show_thread(thread_id) } else { self.leave_thread(Left::Open(thread_id)) }
+        if self.view.is_of(&thread_id) {
+            self.show_thread(thread_id)
+        } else {
+            self.leave_for(Destination::Open(thread_id))
+        }
     }
 
     /// A new thread in the place of the one on the screen.

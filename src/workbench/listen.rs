@@ -196,7 +196,7 @@ impl Model {
             }
             FromWorker::Ack { id } => {
                 match self.view.sent.remove(&id) {
-                    Some(Sent::Leave(left)) => return self.left(left),
+                    Some(Sent::Leave(destination)) => return self.go_to(destination),
                     Some(Sent::Queue) => self.queue_answered(),
                     Some(Sent::Prompt | Sent::Shell(_) | Sent::FrozenRequest | Sent::Approval | Sent::Other) | None => {
                     }

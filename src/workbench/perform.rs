@@ -9,7 +9,7 @@ use super::message::{Effect, ExportForm, Level, ModelChoice, Source, Upkeep};
 use super::model::Model;
 use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
-use super::thread_view::{Left, Link, Phase, Sent};
+use super::thread_view::{Destination, Link, Phase, Sent};
 use crate::commands::CommandId;
 use crate::domain::ModelRef;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -162,7 +162,7 @@ impl Model {
                 }
             }
             CommandId::ThreadNew => {
-                return self.leave_thread(Left::New);
+                return self.leave_for(Destination::New);
             }
             CommandId::ModelChoose => {
                 self.browser.fork_model = false;

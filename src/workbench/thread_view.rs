@@ -105,13 +105,13 @@ pub(super) enum Sent {
     /// A change to what is queued.
     Queue,
     /// Where the person goes if extensions let them.
-    Leave(Left),
+    Leave(Destination),
     Other,
 }
 
 /// Where a person goes from a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum Destination {
     New,
     Open(ThreadId),
     /// To a fork that is to be made: see `Effect::Fork`.

@@ -629,7 +629,8 @@ async fn send_large(message: FromWorker, writer: &mut LineWriter) -> io::Result<
     Ok(())
 }
 
-/// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command or a key runs.
+/// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
+/// or a key runs.
 fn decides(command: &Command) -> bool {
     let types = matches!(command, Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Close { .. } });
     types

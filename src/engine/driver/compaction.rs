@@ -301,11 +301,10 @@ impl From<PrepareError> for SummaryError {
 impl From<Unfunded> for SummaryError {
     fn from(unfunded: Unfunded) -> Self {
         match unfunded {
-            Unfunded::Failed(error) => Self::Because(error.message),
-            Unfunded::Refused(refusal) => Self::Because(refusal.to_string()),
-            Unfunded::NoSlot(taken) => Self::Because(taken.to_string()),
-            Unfunded::Blocked => Self::Because("the thread cannot be saved".to_owned()),
             Unfunded::Stopped => Self::Stopped,
+            Unfunded::Failed(_) | Unfunded::Refused(_) | Unfunded::NoSlot(_) | Unfunded::Blocked => {
+                Self::Because(unfunded.to_string())
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::dialogs::{Asked, Happened, LARGEST, MOST};
 use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use super::stage::within;
-use crate::domain::command::LONG;
+use crate::domain::command::LONG_NAME;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Event, ExtensionEntry, Leaving, NumberedText, OpenComponent, OpenDialog, PromptEvent,
@@ -22,7 +22,7 @@ impl<A: Audience> Driver<A> {
     /// The command of an extension that a prompt is, and what stands behind its name.
     pub(super) fn offered_command(&self, text: &str) -> Option<(String, String)> {
         let rest = text.strip_prefix('/')?;
-        let rest = rest.strip_prefix(LONG).unwrap_or(rest);
+        let rest = rest.strip_prefix(LONG_NAME).unwrap_or(rest);
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let offered = self.settings.handlers.commands();
         offered.iter().find(|command| command.name == name)?;
@@ -109,17 +109,14 @@ impl<A: Audience> Driver<A> {
                 let _gone = done.send(());
             }
             Asked::Suggest(text) if text.len() <= LARGEST => {
-                let number = self.dialogs.suggested.as_ref().map_or(1, |before| before.number + 1);
-                self.dialogs.suggested = Some(NumberedText { number, text });
+                self.dialogs.suggested = Some(NumberedText::after(self.dialogs.suggested.as_ref(), text));
             }
             Asked::Move(text) if text.len() <= LARGEST => {
-                let number = self.dialogs.moved.as_ref().map_or(1, |before| before.number + 1);
-                self.dialogs.moved = Some(NumberedText { number, text });
+                self.dialogs.moved = Some(NumberedText::after(self.dialogs.moved.as_ref(), text));
             }
             Asked::Suggest(_) | Asked::Move(_) => {}
             Asked::Attention(text) => {
-                let number = self.dialogs.calling.as_ref().map_or(1, |before| before.number + 1);
-                self.dialogs.calling = Some(NumberedText { number, text });
+                self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
             Asked::Append(entry, done) => {
                 let size = serde_json::to_string(&entry).map_or(usize::MAX, |text| text.len());
@@ -188,6 +185,19 @@ impl Access {
             drop(sender.try_send(DriverMessage::Extension(asked)));
         }
     }
+
+    /// Asks for something, and waits until it is done or the thread has ended.
+    fn done(&self, asked: impl FnOnce(oneshot::Sender<()>) -> Asked) -> Waiting<'static, ()> {
+        let (done, over) = oneshot::channel();
+        let (sender, asked) = (self.0.upgrade(), asked(done));
+        Box::pin(async move {
+            if let Some(sender) = sender
+                && sender.send(DriverMessage::Extension(asked)).await.is_ok()
+            {
+                let _ended = over.await;
+            }
+        })
+    }
 }
 
 impl ThreadAccess for Access {
@@ -205,15 +215,7 @@ impl ThreadAccess for Access {
     }
 
     fn components(&self, open: Vec<OpenComponent>) -> Waiting<'static, ()> {
-        let sender = self.0.upgrade();
-        Box::pin(async move {
-            let (done, over) = oneshot::channel();
-            if let Some(sender) = sender
-                && sender.send(DriverMessage::Extension(Asked::Components(open, done))).await.is_ok()
-            {
-                let _ended = over.await;
-            }
-        })
+        self.done(|done| Asked::Components(open, done))
     }
 
     fn notice(&self, text: String) {
@@ -233,15 +235,7 @@ impl ThreadAccess for Access {
     }
 
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()> {
-        let sender = self.0.upgrade();
-        Box::pin(async move {
-            let (done, over) = oneshot::channel();
-            if let Some(sender) = sender
-                && sender.send(DriverMessage::Extension(Asked::Append(entry, done))).await.is_ok()
-            {
-                let _ended = over.await;
-            }
-        })
+        self.done(|done| Asked::Append(entry, done))
     }
 
     fn call_model(&self, call: ModelCall) -> Waiting<'static, Result<ModelAnswer, String>> {

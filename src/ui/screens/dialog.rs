@@ -1,4 +1,5 @@
-//! What extensions show around the draft and below the title, and a question of one: what it asks, and below it the choices or what is written.
+//! What extensions show around the draft and below the title, and a question of one: what it asks, and below it the choices or
+//! what is written.
 
 use crate::domain::ShownPlace;
 use crate::ui::cells::Canvas;

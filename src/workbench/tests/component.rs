@@ -80,7 +80,7 @@ fn extensions_are_told_how_large_the_screen_is() {
 fn a_key_that_means_nothing_else_runs_a_shortcut() {
     let mut session = connected();
     let shortcut = |key: &str| OfferedShortcut { key: key.to_owned(), about: String::new() };
-    let shortcuts = vec![shortcut("ctrl+x"), shortcut("ctrl+p"), shortcut("nonsense+")];
+    let shortcuts = vec![shortcut("ctrl+x"), shortcut("ctrl+p"), shortcut("x"), shortcut("nonsense+")];
     showing(&mut session, OfExtensions { shortcuts, ..OfExtensions::default() });
     session.effects();
     session.keys("ctrl-x");
@@ -91,7 +91,9 @@ fn a_key_that_means_nothing_else_runs_a_shortcut() {
         ),
         "{sent:?}"
     );
-    // This one is levain's own.
+    // The first of these is written, the other is levain's own.
+    session.keys("x");
+    assert_eq!(session.model.composer.text(), "x");
     session.keys("ctrl-p");
     let sent = session.effects();
     assert!(!sent.iter().any(|effect| matches!(effect, Effect::Send { command: Command::PressShortcut { .. }, .. })));
