@@ -133,7 +133,7 @@ enum Subcommands {
     Pipeline(pipeline::PipelineArguments),
     /// Add, test and list MCP servers, whose tools threads can call; be one yourself with `serve`
     Mcp(mcp::McpArguments),
-    /// Load extensions and list what they register, offer them an event, or begin one; threads do not run them yet
+    /// Load extensions and list what they register, offer them an event or a recorded thread, or begin one
     Extensions(extensions::ExtensionsArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
