@@ -8,6 +8,8 @@
 
 #[path = "support/terminal.rs"]
 mod terminal;
+#[path = "support/wire_server.rs"]
+mod wire_server;
 
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,6 +17,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use terminal::{Home, Terminal, key};
+use wire_server::WireServer;
 
 /// A person at the screen, whose own extension is the example.
 struct Conversation {
@@ -31,16 +34,46 @@ fn calls(words: &str, tool: &str, input: &Value) -> [Value; 2] {
     ]
 }
 
+/// How a conversation begins.
+struct Begin<'a> {
+    example: &'a Path,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Begin<'_> {
+    fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A model that replies so, and files that are there.
+    fn with(&self, replies: &[Value], prepare: impl FnOnce(&Home)) -> Conversation {
+        Conversation::new(self, replies, prepare)
+    }
+}
+
 impl Conversation {
-    fn new(example: &Path, replies: &[Value], prepare: impl FnOnce(&Home)) -> Self {
-        let home = Home::new();
+    fn new(begin: &Begin<'_>, replies: &[Value], prepare: impl FnOnce(&Home)) -> Self {
+        let (home, example) = (Home::new(), begin.example);
         let folder = home.home().join(".pi/agent/extensions");
         fs::create_dir_all(&folder).unwrap();
         let name = example.file_name().unwrap();
         if example.is_dir() {
             fs::create_dir(folder.join(name)).unwrap();
-            for entry in fs::read_dir(example).unwrap().filter_map(Result::ok).filter(|entry| entry.path().is_file()) {
-                fs::copy(entry.path(), folder.join(name).join(entry.file_name())).unwrap();
+            for entry in fs::read_dir(example).unwrap().filter_map(Result::ok) {
+                let to = folder.join(name).join(entry.file_name());
+                if entry.path().is_file() {
+                    fs::copy(entry.path(), to).unwrap();
+                } else {
+                    // Its packages.
+                    std::os::unix::fs::symlink(entry.path(), to).unwrap();
+                }
             }
         } else {
             fs::copy(example, folder.join(name)).unwrap();
@@ -55,7 +88,10 @@ impl Conversation {
         });
         fs::write(&script, format!("name: examples\nrate: 0\nreplies:\n{all}")).unwrap();
         let model = format!("scripted/{}", script.display());
-        let terminal = home.levain_in_terminal(&["--model", &model]).size(140, 40).start();
+        let arguments: Vec<&str> =
+            ["--model", &model].into_iter().chain(begin.arguments.iter().map(String::as_str)).collect();
+        let launch = home.levain_in_terminal(&arguments).size(140, 40);
+        let terminal = begin.environment.iter().fold(launch, |launch, (name, value)| launch.env(name, value)).start();
         terminal.wait_for("A new thread");
         Self { home, terminal, answers: 0 }
     }
@@ -123,91 +159,92 @@ fn git(home: &Home) {
     fs::write(home.project().join(".gitignore"), ".ai\n").unwrap();
 }
 
-type Use = fn(&dyn Fn(&[Value], fn(&Home)) -> Conversation);
+type Use = fn(Begin<'_>);
 
 /// What a person does with an example, and what they see.
 const EXAMPLES: &[(&str, Use)] = &[
     ("hello.ts", |begin| {
-        begin(&calls("greet", "hello", &json!({"name": "Ada"})), |_| {})
+        begin
+            .with(&calls("greet", "hello", &json!({"name": "Ada"})), |_| {})
             .say("greet her", "hello")
             .allows()
             .sees("Hello, Ada!");
     }),
     ("pirate.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/pirate", "Pirate mode enabled");
         one.asks("hello there");
         assert!(one.events("system_prompt").last().unwrap()["text"].as_str().unwrap().contains("PIRATE MODE"));
     }),
     ("permission-gate.ts", |begin| {
-        let one = begin(&calls("remove", "rye_bash", &json!({"command": "rm -rf made"})), |_| {});
+        let one = begin.with(&calls("remove", "rye_bash", &json!({"command": "rm -rf made"})), |_| {});
         one.say("remove it", "Allow?").answers("Allow?", key::ESC).sees("Done.");
         assert!(one.events("call_prepared")[0]["blocked"].is_string());
     }),
     ("protected-paths.ts", |begin| {
         let write = json!({"path": ".env", "content": "x"});
-        let one = begin(&calls("write", "rye_file_system_write", &write), |_| {});
+        let one = begin.with(&calls("write", "rye_file_system_write", &write), |_| {});
         one.say("write it", "Blocked write to protected path: .env").sees("Done.");
         assert!(!one.home.project().join(".env").exists());
     }),
     ("input-transform.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.say("ping", "pong");
         // In an empty draft `?` is the key of the help.
         one.asks("PING me");
         assert_eq!(one.events("cognition_in")[0]["text"], "PING me");
     }),
     ("inline-bash.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("it is !{echo $((20+1))} now");
         assert_eq!(one.events("cognition_in")[0]["text"], "it is 21 now");
         one.sees("Expanded 1 inline command");
     }),
     ("dynamic-tools.ts", |begin| {
-        let one = begin(&calls("echo", "echo_session", &json!({"message": "words"})), |_| {});
+        let one = begin.with(&calls("echo", "echo_session", &json!({"message": "words"})), |_| {});
         one.say("echo it", "needs approval").allows().sees("[session] words");
         one.say("/add-echo-tool other", "Registered dynamic tool: other");
     }),
     ("event-bus.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/emit words", "Event from /emit command: words");
     }),
     ("bookmark.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/bookmark here", "Bookmarked as: here").say("/unbookmark", "Removed bookmark: here");
     }),
     ("commands.ts", |begin| {
-        begin(&[], |_| {}).say("/commands extension", "/commands - List").answers("--- Extensions", key::ESC);
+        begin.with(&[], |_| {}).say("/commands extension", "/commands - List").answers("--- Extensions", key::ESC);
     }),
     ("session-name.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/session-name the works", "Session named: the works").say("/session-name", "Session: the works");
     }),
     ("send-user-message.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/ask some words", "Done.").sees("some words").say("/followup more", "more");
     }),
     ("status-line.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.sees("✓ Turn 1 complete");
     }),
     ("widget-placement.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.sees("Above editor widget").sees("Below editor widget");
     }),
     ("system-prompt-header.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.asks("second");
         one.sees("System: ").sees(" chars");
     }),
     ("rpc-demo.ts", |begin| {
-        let mut one = begin(&calls("remove", "rye_bash", &json!({"command": "sudo true"})), |_| {});
+        let mut one = begin.with(&calls("remove", "rye_bash", &json!({"command": "sudo true"})), |_| {});
         one.asks("first");
         one.sees("--- RPC Extension UI Demo ---").sees("Turn 1 done");
         one.say("/rpc-input", "Enter a value").terminal.send_keys("typed");
@@ -217,34 +254,34 @@ const EXAMPLES: &[(&str, Use)] = &[
         one.sees("Command blocked by user");
     }),
     ("timed-confirm.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/timed", "auto-cancel in 5 seconds. Confirm?").sees("Cancelled or timed out");
         one.say("/timed-select", "Option B").answers("Pick an option", key::ENTER).sees("Selected: Option A");
         one.say("/timed-signal", "Confirm?").sees("Dialog timed out (auto-cancelled)");
     }),
     ("model-status.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/model scripted/demo", "Model: scripted/demo").sees("🤖 demo");
     }),
     ("trigger-compact.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/trigger-compact", "Compaction started").sees("Compaction ");
     }),
     ("shutdown-command.ts", |begin| {
-        let one = begin(&calls("finish", "finish_and_exit", &json!({})), |_| {});
+        let one = begin.with(&calls("finish", "finish_and_exit", &json!({})), |_| {});
         one.say("finish it", "needs approval").allows();
         terminal::poll("the worker has ended", || one.events("worker_ended").len() == 1);
     }),
     ("reload-runtime.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/reload-runtime", "loaded again with the next prompt");
     }),
     ("auto-commit-on-exit.ts", |begin| {
-        let mut one = begin(&[], git);
+        let mut one = begin.with(&[], git);
         one.asks("first");
         let Conversation { home, terminal, .. } = one;
         terminal.leave();
@@ -256,18 +293,18 @@ const EXAMPLES: &[(&str, Use)] = &[
         terminal::poll("it is committed", || log().contains("[pi] Done."));
     }),
     ("plan-mode", |begin| {
-        let one = begin(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
+        let one = begin.with(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
         one.say("/plan now", "Plan mode enabled");
         one.sees("⏸ plan");
         one.say("do it please", "plan-mode/index.ts asks").answers("plan-mode/index.ts asks", key::ESC).sees("Done.");
         assert!(!one.home.project().join("made").exists());
     }),
     ("git-checkpoint.ts", |begin| {
-        let mut one = begin(&[], git);
+        let mut one = begin.with(&[], git);
         one.asks("first");
     }),
     ("claude-rules.ts", |begin| {
-        let mut one = begin(&[], |home| {
+        let mut one = begin.with(&[], |home| {
             fs::create_dir_all(home.project().join(".claude/rules")).unwrap();
             fs::write(home.project().join(".claude/rules/style.md"), "Be brief.").unwrap();
         });
@@ -275,7 +312,7 @@ const EXAMPLES: &[(&str, Use)] = &[
         assert!(one.events("system_prompt")[0]["text"].as_str().unwrap().contains("style.md"));
     }),
     ("provider-payload.ts", |begin| {
-        let mut one = begin(&[], |home| fs::create_dir_all(home.project().join(".pi")).unwrap());
+        let mut one = begin.with(&[], |home| fs::create_dir_all(home.project().join(".pi")).unwrap());
         one.asks("first");
         let log = one.home.project().join(".pi/provider-payload.log");
         assert!(fs::read_to_string(log).unwrap().contains("first"));
@@ -284,40 +321,44 @@ const EXAMPLES: &[(&str, Use)] = &[
         let read = |path: &str| json!({"path": path});
         let mut replies = calls("look", "rye_file_system_read", &read("a")).to_vec();
         replies.extend(calls("secret", "rye_file_system_read", &read(".env")));
-        let one = begin(&replies, |home| {
+        let one = begin.with(&replies, |home| {
             fs::write(home.project().join("a"), "what a holds").unwrap();
             fs::write(home.project().join(".env"), "hush").unwrap();
         });
         one.say("look at a", "what a holds").say("secret please", "Access denied").say("/read-log", "ALLOWED");
     }),
     ("bash-spawn-hook.ts", |begin| {
-        let one = begin(&calls("run", "rye_bash", &json!({"command": "echo hooked $PI_SPAWN_HOOK"})), |home| {
+        let one = begin.with(&calls("run", "rye_bash", &json!({"command": "echo hooked $PI_SPAWN_HOOK"})), |home| {
             fs::write(home.home().join(".profile"), "").unwrap();
         });
         one.say("run it", "needs approval").allows().sees("hooked 1");
     }),
-    ("built-in-tool-renderer.ts", |begin| {
-        let one = begin(&calls("look", "rye_file_system_read", &json!({"path": "a"})), |home| {
-            fs::write(home.project().join("a"), "what a holds").unwrap();
-        });
-        one.say("look at a", "what a holds");
-    }),
-    ("minimal-mode.ts", |begin| {
-        let one = begin(&calls("look", "rye_file_system_ls", &json!({})), |home| {
-            fs::write(home.project().join("listed"), "").unwrap();
-        });
-        one.say("look around", "listed");
-    }),
     ("ssh.ts", |begin| {
-        let one = begin(&calls("look", "rye_file_system_read", &json!({"path": "a"})), |home| {
-            fs::write(home.project().join("a"), "what a holds").unwrap();
-        });
-        one.say("look at a", "what a holds");
+        let tools = tempfile::tempdir().unwrap();
+        // A host of which everything is on this machine, in a folder of its own.
+        let remote = tempfile::tempdir().unwrap();
+        let ssh = tools.path().join("ssh");
+        fs::write(&ssh, "#!/bin/sh\n[ \"$1\" = ada@far ] || exit 9\nFAR=yes exec sh -c \"$2\"\n").unwrap();
+        fs::set_permissions(&ssh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+        let flag = format!("--flag=ssh=ada@far:{}", remote.path().display());
+        let begin = begin.variable("PATH", &path).argument(&flag);
+        let replies = [
+            calls("where", "rye_bash", &json!({"command": "echo far: $FAR; pwd"})),
+            calls("write", "rye_file_system_write", &json!({"path": "there.txt", "content": "from here"})),
+        ];
+        let one = begin.with(&replies.concat(), |_| {});
+        one.say("where are you", "needs approval").allows().sees("far: yes").sees("SSH: ada@far:");
+        one.say("!echo own: $FAR", "own: yes");
+        one.say("write it", "needs approval").allows();
+        let there = || fs::read_to_string(remote.path().join("there.txt")).unwrap_or_default();
+        terminal::poll("it is written there", || there() == "from here");
+        assert!(!one.home.project().join("there.txt").exists());
     }),
     ("file-trigger.ts", |begin| {
         let trigger = Path::new("/tmp/agent-trigger.txt");
         fs::write(trigger, "").unwrap();
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.sees("Watching /tmp/agent-trigger.txt");
         fs::write(trigger, "come here").unwrap();
@@ -325,34 +366,34 @@ const EXAMPLES: &[(&str, Use)] = &[
         fs::remove_file(trigger).unwrap();
     }),
     ("custom-header.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.sees("shitty coding agent").say("/builtin-header", "Built-in header restored");
         one.terminal.wait_gone("shitty coding agent");
     }),
     ("custom-footer.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/footer", "Custom footer enabled").sees("↑").say("/footer", "Default footer restored");
     }),
     ("snake.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/snake", "Score: 0").terminal.send_keys("q");
         one.terminal.wait_gone("Score: 0");
     }),
     ("space-invaders.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/invaders", "INVADERS").terminal.send_keys("q");
         one.terminal.wait_gone("Q quit");
     }),
     ("overlay-test.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/overlay-test", "Overlay Test").terminal.send_keys("words");
         one.sees("words").terminal.send_keys(key::ESC);
         one.terminal.wait_gone("Overlay Test");
     }),
     ("overlay-qa-tests.ts", |begin| {
-        let one = begin(&[], |_| {});
+        let one = begin.with(&[], |_| {});
         one.say("/overlay-anchors", "top-left").terminal.send_keys(" ");
         one.sees("top-center").terminal.send_keys(key::ENTER);
         one.sees("Selected: top-center");
@@ -361,7 +402,7 @@ const EXAMPLES: &[(&str, Use)] = &[
     }),
     ("question.ts", |begin| {
         let input = json!({"question": "Which way?", "options": [{"label": "left"}, {"label": "right"}]});
-        let one = begin(&calls("ask", "question", &input), |_| {});
+        let one = begin.with(&calls("ask", "question", &input), |_| {});
         one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::DOWN);
         one.terminal.send_keys(key::ENTER);
         one.sees("right").sees("Done.");
@@ -370,13 +411,13 @@ const EXAMPLES: &[(&str, Use)] = &[
         let option = |label: &str| json!({"value": label, "label": label});
         let input =
             json!({"questions": [{"id": "way", "prompt": "Which way?", "options": [option("left"), option("right")]}]});
-        let one = begin(&calls("ask", "questionnaire", &input), |_| {});
+        let one = begin.with(&calls("ask", "questionnaire", &input), |_| {});
         one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::ENTER);
         one.sees("Done.");
         assert!(one.events("tool_call_result")[0]["output"].as_str().unwrap().contains("left"));
     }),
     ("tools.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/tools", "Tool Configuration").terminal.send_keys(key::ENTER);
         one.sees("disabled").terminal.send_keys(key::ESC);
@@ -386,7 +427,7 @@ const EXAMPLES: &[(&str, Use)] = &[
         let extracted = json!({"when": {"contains": "two questions"}, "steps": [{"text": "Q: How many?\nA: "}]});
         let first =
             json!({"when": {"contains": "first"}, "steps": [{"text": "There are two questions: how many? Done."}]});
-        let mut one = begin(&[extracted, first], |_| {});
+        let mut one = begin.with(&[extracted, first], |_| {});
         one.asks("first");
         one.say("/qna", "Questions loaded").sees("Q: How many?");
         assert_eq!(one.events("extension_entry")[0]["entry"]["entry"], "model_call");
@@ -394,7 +435,7 @@ const EXAMPLES: &[(&str, Use)] = &[
     ("handoff.ts", |begin| {
         let made = json!({"when": {"contains": "next part"}, "steps": [{"text": "A prompt for the next part."}]});
         let first = json!({"when": {"contains": "first"}, "steps": [{"text": "Done."}]});
-        let mut one = begin(&[made, first], |_| {});
+        let mut one = begin.with(&[made, first], |_| {});
         one.asks("first");
         one.say("/extension:handoff do the next part", "Edit handoff prompt");
         one.terminal.wait_until("it is edited", |screen| {
@@ -406,26 +447,26 @@ const EXAMPLES: &[(&str, Use)] = &[
         one.sees("A new thread").sees("A prompt for the next part.");
     }),
     ("confirm-destructive.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/new", "Clear session?").answers("This will delete all messages", key::ESC).sees("Clear cancelled");
         one.sees("› first").say("/fork", "Fork from entry").answers("Fork from entry", key::ESC).sees("Fork cancelled");
     }),
     ("dirty-repo-guard.ts", |begin| {
-        let mut one = begin(&[], git);
+        let mut one = begin.with(&[], git);
         one.asks("first");
         one.say("/new", "uncommitted file(s)")
             .answers("new session anyway?", key::ESC)
             .sees("Commit your changes first");
     }),
     ("titlebar-spinner.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         let named = || String::from_utf8_lossy(&one.terminal.bytes()).contains("\u{1b}]2;π - project");
         terminal::poll("the window is named", named);
     }),
     ("notify.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.terminal.send_keys("\u{1b}[O");
         one.asks("second");
@@ -433,28 +474,110 @@ const EXAMPLES: &[(&str, Use)] = &[
         terminal::poll("the person is called", called);
     }),
     ("message-renderer.ts", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/status warn look out", "look out");
+        one.say("/status warn look out", "[WARN] look out");
         assert_eq!(one.events("request_recorded").len(), 1);
+        // In full it tells when.
+        one.terminal.send_keys("\u{f}");
+        one.sees("  at ");
+    }),
+    ("minimal-mode.ts", |begin| {
+        let input = json!({"command": "seq 41 43"});
+        let one = begin.with(&calls("count", "rye_bash", &input), |_| {});
+        one.say("count up", "needs approval").allows().sees("Done.").sees("$ seq").terminal.wait_gone("42");
+        one.terminal.send_keys("\u{f}");
+        one.sees("42");
+    }),
+    ("built-in-tool-renderer.ts", |begin| {
+        let input = json!({"command": "seq 41 43"});
+        let one = begin.with(&calls("count", "rye_bash", &input), |_| {});
+        one.say("count up", "needs approval").allows().sees("Done.").sees("$ seq").sees("done (3 lines)");
+    }),
+    ("modal-editor.ts", |begin| {
+        let mut one = begin.with(&[], |_| {});
+        one.asks("first");
+        one.sees(" INSERT").terminal.send_keys("hello world");
+        one.sees("hello world").terminal.send_keys(key::ESC);
+        one.sees(" NORMAL").terminal.send_keys("0xxiJ");
+        one.sees("Jllo world").terminal.send_keys(key::ENTER);
+        one.sees("› Jllo world");
+        // What is completed here is in the editor.
+        one.terminal.send_keys("/compac");
+        one.sees("Let the model summarise").terminal.send_keys(key::TAB);
+        one.sees("/compact");
+    }),
+    ("rainbow-editor.ts", |begin| {
+        let mut one = begin.with(&[], |_| {});
+        one.asks("first");
+        one.terminal.send_keys("please ultrathink");
+        one.terminal.wait_until("it shines", |screen| {
+            let coloured = (0..40).flat_map(|row| (0..140).filter_map(move |column| screen.cell(row, column)));
+            let letters =
+                coloured.filter(|cell| matches!(cell.fgcolor(), vt100::Color::Rgb(..) | vt100::Color::Idx(_)));
+            letters.map(vt100::Cell::contents).collect::<String>().contains("ultrathink")
+        });
+        one.terminal.send_keys(key::ENTER);
+        one.sees("› please ultrathink");
+    }),
+    ("interactive-shell.ts", |begin| {
+        let one = begin.with(&[], |_| {});
+        one.terminal.send_keys("!i echo at $((40+2)); read name; echo hello $name; read wait");
+        one.sees("read wait").terminal.send_keys(key::ENTER);
+        one.sees("at 42").terminal.send_keys("ada\r");
+        one.sees("hello ada").terminal.send_keys("\r");
+        one.sees("interactive command completed successfully").say("!echo usual", "    usual");
+    }),
+    ("summarize.ts", |begin| {
+        let server = WireServer::start("What was said: a greeting.");
+        let begin = begin.variable("OPENAI_BASE_URL", &server.base("/v1")).variable("OPENAI_API_KEY", wire_server::KEY);
+        let mut one = begin.with(&[], |_| {});
+        one.asks("good morning");
+        one.say("/summarize", "Conversation Summary").sees("What was said: a greeting.").terminal.send_keys(key::ESC);
+        one.terminal.wait_gone("Conversation Summary");
+        let asked = server.asked();
+        assert!(
+            asked[0].contains("Summarize this conversation") && asked[0].contains("User: good morning"),
+            "{asked:?}"
+        );
+        assert_eq!(asked.len(), 1);
+    }),
+    ("custom-compaction.ts", |begin| {
+        let server = WireServer::start("Everything so far: a greeting.");
+        let begin = begin
+            .variable("GOOGLE_GEMINI_BASE_URL", &server.base("/v1beta"))
+            .variable("GEMINI_API_KEY", wire_server::KEY);
+        let mut one = begin.with(&[], |_| {});
+        one.asks("good morning");
+        one.asks("and a good day");
+        one.say("/compact", "Custom compaction: summarizing");
+        terminal::poll("the thread is compacted", || !one.events("context_compacted").is_empty());
+        let summary = one.events("context_compacted")[0]["summary"].as_str().unwrap().to_owned();
+        assert!(summary.ends_with("Everything so far: a greeting."), "{summary}");
+        let asked = server.asked();
+        assert!(asked[0].contains("conversation summarizer") && asked[0].contains("good morning"), "{asked:?}");
+    }),
+    ("with-deps", |begin| {
+        let one = begin.with(&calls("how long", "parse_duration", &json!({"duration": "2 days"})), |_| {});
+        one.say("how long are they", "needs approval").allows().sees("2 days = 172800000 milliseconds");
     }),
     ("dynamic-resources", |begin| {
-        let mut one = begin(&[], |_| {});
+        let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.asks("/dynamic with words");
         let joined = one.events("cognition_in").last().unwrap()["text"].as_str().unwrap().to_owned();
         assert!(!joined.starts_with("/dynamic"), "{joined}");
     }),
     ("todo.ts", |begin| {
-        let one = begin(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
+        let one = begin.with(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
         one.say("add one", "needs approval").allows().sees("Added todo #1: buy milk");
     }),
     ("truncated-tool.ts", |begin| {
-        let one = begin(&calls("look", "rg", &json!({"pattern": "nothing-like-this"})), |_| {});
+        let one = begin.with(&calls("look", "rg", &json!({"pattern": "nothing-like-this"})), |_| {});
         one.say("look for it", "needs approval").allows().sees("Done.");
     }),
     ("preset.ts", |begin| {
-        let mut one = begin(&[], |home| {
+        let mut one = begin.with(&[], |home| {
             fs::create_dir_all(home.project().join(".pi")).unwrap();
             let presets = json!({"plan": {"instructions": "Only make plans.", "tools": ["read", "ls"]}});
             fs::write(home.project().join(".pi/presets.json"), presets.to_string()).unwrap();
@@ -474,8 +597,9 @@ fn the_examples_of_pi_do_their_job() {
     for (name, uses) in
         EXAMPLES.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| name.starts_with(only.as_str())))
     {
-        let begin = |replies: &[Value], prepare: fn(&Home)| Conversation::new(&folder.join(name), replies, prepare);
-        let worked = catch_unwind(AssertUnwindSafe(|| uses(&begin)));
+        let example = folder.join(name);
+        let begin = Begin { example: &example, arguments: Vec::new(), environment: Vec::new() };
+        let worked = catch_unwind(AssertUnwindSafe(|| uses(begin)));
         println!("{name:<28} {}", if worked.is_ok() { "works" } else { "FAILS" });
         if worked.is_err() {
             failed.push(*name);

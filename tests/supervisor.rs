@@ -275,6 +275,7 @@ async fn ask(socket: &Path, command: Command) {
             FromWorker::Error { message, .. } => panic!("{message}"),
             FromWorker::Hello { .. }
             | FromWorker::Preview { .. }
+            | FromWorker::Drawn { .. }
             | FromWorker::Refused { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Event { .. }

@@ -8,8 +8,8 @@ import "./runtime/install.js";
 import { FAULT_LIMIT, charge, currentOwner, deliver, describeError, report, setOwner } from "./runtime/bridge.js";
 import { makeApi } from "./host/api.js";
 import { bus } from "./host/bus.js";
-import { closeAllOf, closePlace, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace } from "./host/components.js";
-import { clashes, createExtension, describe, dropExtension, extensions } from "./host/registry.js";
+import { closeAllOf, closePlace, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace, writePlace } from "./host/components.js";
+import { clashes, createExtension, describe, dropExtension, extensions, toolTable } from "./host/registry.js";
 import { commandDescriptions, toolDescriptions } from "./host/listing.js";
 import { describeProvider, providerAuth, streamProvider } from "./host/providers.js";
 import { branchChanged, terminalInput } from "./host/ui.js";
@@ -29,7 +29,7 @@ export { formatOf, resolveModule } from "./loader/resolve.js";
 export { prologue } from "./loader/prologue.js";
 export { stubModuleSource } from "./modules/stubs.js";
 export {
-  FAULT_LIMIT, branchChanged, clashes, closePlace, commandDescriptions, deliver, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace,
+  FAULT_LIMIT, branchChanged, clashes, closePlace, commandDescriptions, deliver, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace, writePlace,
   terminalInput, themeChanged, toolDescriptions,
 };
 
@@ -84,6 +84,14 @@ export const flagDescriptions = () => {
     }
   }
   return [...table.values()];
+};
+
+/** What extensions draw of a conversation: calls and results of tools, their own messages and entries. */
+export const drawingDescriptions = () => {
+  const tools = [...toolTable()].filter(([, { tool }]) => typeof tool.renderCall === "function" || typeof tool.renderResult === "function");
+  const types = (kind, held) => [...extensions.values()].filter((extension) => !extension.disabled)
+    .flatMap((extension) => [...extension[held].keys()].map((name) => ({ kind, name })));
+  return [...tools.map(([name]) => ({ kind: "tool", name })), ...types("message", "renderers"), ...types("entry", "entryRenderers")];
 };
 
 /** A promise that nobody waited for was rejected. The embedder's tracker calls this. */

@@ -216,6 +216,7 @@ impl Link {
                 | FromWorker::ToolOutput { .. }
                 | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::Preview { .. }
+                | FromWorker::Drawn { .. }
                 | FromWorker::State(_) => {}
             }
             self.tell(Message::Worker(self.thread_id.clone(), message)).await;

@@ -7,7 +7,7 @@ use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, pipeline, requests, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
+use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::executor::{Executor, ExecutorError};
@@ -27,7 +27,7 @@ use crate::workbench::{Effect, Level, Message, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
-use crate::worker::protocol::Command;
+use crate::worker::protocol::{Command, ToWorker};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::Arc;
@@ -192,6 +192,7 @@ impl EffectRunner {
                 self.writes.spawn(written);
             }
             Effect::Colour(code) => self.colourist.ask(code),
+            Effect::Draw { id, to_draw } => self.draw(id, to_draw),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadPrompts => {
@@ -213,6 +214,7 @@ impl EffectRunner {
             }),
             effect @ (Effect::Copy(_)
             | Effect::OpenFile(_)
+            | Effect::RunForeground(_)
             | Effect::Edit(_)
             | Effect::EditValue(_)
             | Effect::ShowText(_)
@@ -456,6 +458,13 @@ impl EffectRunner {
                 let _ending = messages.send(notice(Level::Error, error.to_string())).await;
             }
         });
+    }
+
+    /// Asks the worker how extensions draw something. Without a worker nobody draws.
+    fn draw(&mut self, id: u64, to_draw: ToDraw) {
+        if let Some(sender) = self.connection.as_ref().and_then(Connection::sender) {
+            self.writes.spawn(async move { drop(sender.send(ToWorker::Draw { id, to_draw }).await) });
+        }
     }
 
     fn load_older(&mut self, thread_id: ThreadId, before: u64) {

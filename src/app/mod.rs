@@ -10,6 +10,7 @@ mod editor;
 mod effect_runner;
 pub mod export;
 mod fault;
+mod foreground;
 pub mod listing;
 mod model_choices;
 mod pacer;

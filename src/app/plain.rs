@@ -125,6 +125,12 @@ impl Plain {
                 self.model.quitting = true;
             } else if let Effect::Copy(text) | Effect::ShowText(text) = &effect {
                 print(&as_lines(text))?;
+            } else if let Effect::RunForeground(wanted) = &effect {
+                print(&as_lines(&format!(
+                    "{} wants the terminal for a program, which needs the screen",
+                    wanted.program.from
+                )))?;
+                self.update(Message::ForegroundOver { id: wanted.id, code: None })?;
             } else if let Effect::OpenFile(source) = &effect {
                 let line = source.line.map(|line| format!(", line {line}")).unwrap_or_default();
                 print(&as_lines(&format!("Its file is {}{line}", source.file.display())))?;

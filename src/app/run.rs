@@ -5,6 +5,7 @@ use super::attention::Calls;
 use super::editor::{edit, open, show};
 use super::effect_runner::EffectRunner;
 use super::fault;
+use super::foreground;
 use super::pacer::Pacer;
 use super::reload::{FileChange, Fresh, Reload, keymap};
 use super::theme::ThemeSource;
@@ -459,28 +460,20 @@ impl App {
                 );
             }
             Effect::ShowText(text) => {
-                drop(input.take());
-                guard.pause();
-                let shown = show(&text).await;
-                self.take_back(guard, screen, input, tty)?;
-                if let Err(error) = shown {
-                    self.update(Message::Notice { level: Level::Error, text: error });
-                }
-                self.update(Message::Resumed);
+                self.away(show(&text), (guard, screen, input, tty)).await?;
+            }
+            Effect::RunForeground(wanted) => {
+                let ran = foreground::run(&wanted.program);
+                let code = self.away(ran, (guard, screen, input, tty)).await?.and_then(|status| status.code());
+                self.update(Message::ForegroundOver { id: wanted.id, code });
             }
             Effect::OpenFile(source) => {
-                drop(input.take());
-                guard.pause();
-                let edited = open(&source).await;
-                self.take_back(guard, screen, input, tty)?;
-                if let Err(error) = edited {
-                    self.update(Message::Notice { level: Level::Error, text: error });
-                }
-                self.update(Message::Resumed);
+                self.away(open(&source), (guard, screen, input, tty)).await?;
             }
             Effect::Start { .. }
             | Effect::LoadDirectives
             | Effect::Colour(_)
+            | Effect::Draw { .. }
             | Effect::LoadItems
             | Effect::ReadItem { .. }
             | Effect::LoadFiles
@@ -515,6 +508,27 @@ impl App {
             | Effect::Quit => {}
         }
         Ok(())
+    }
+
+    /// Waits for a program that has the terminal meanwhile; none where it failed, which is told.
+    async fn away<T>(
+        &mut self,
+        program: impl Future<Output = Result<T, String>>,
+        (guard, screen, input, tty): (&Guard, &mut Screen, &mut Option<Input>, &Tty),
+    ) -> io::Result<Option<T>> {
+        drop(input.take());
+        guard.pause();
+        let ended = program.await;
+        self.take_back(guard, screen, input, tty)?;
+        let came_to = match ended {
+            Ok(came_to) => Some(came_to),
+            Err(text) => {
+                self.update(Message::Notice { level: Level::Error, text });
+                None
+            }
+        };
+        self.update(Message::Resumed);
+        Ok(came_to)
     }
 
     /// What `$EDITOR` made of a text, while the terminal is its own.

@@ -297,6 +297,7 @@ impl Attached {
             | FromWorker::Ack { .. }
             | FromWorker::Delta { .. }
             | FromWorker::Preview { .. }
+            | FromWorker::Drawn { .. }
             | FromWorker::State(_)
             | FromWorker::ToolOutputSoFar { .. }
             | FromWorker::Lagged { .. }

@@ -8,11 +8,10 @@ use super::failure::{Failure, code, written};
 use super::find;
 use super::runtime;
 use crate::extensions::{
-    Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, found_in, template, types,
-    unit,
+    Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, template, types,
 };
 use crate::session::Setup;
-use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS};
+use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS, named};
 use crate::session::people::{json_line, out};
 use crate::session::replay;
 use clap::{Args, Subcommand};
@@ -168,7 +167,7 @@ pub(super) fn run(common: &Common, arguments: &ExtensionsArguments) -> Result<Ex
 }
 
 fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {
-    let wanted = wanted(setup, &arguments.paths)?;
+    let wanted = wanted(setup, &arguments.paths);
     let mut output = out();
     if wanted.is_empty() && !arguments.json {
         let places = [FOLDERS.join(", "), OWN_FOLDERS.map(|folder| format!("~/{folder}")).join(", ")].join(", ");
@@ -206,7 +205,7 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
     let runtime = runtime()?;
     let mut output = out();
     let mut all_loaded = true;
-    for wanted in wanted(setup, &arguments.list.paths)? {
+    for wanted in wanted(setup, &arguments.list.paths) {
         let loaded = match wanted.may_run {
             Ok(()) => Some(runtime.block_on(engine.load(&wanted.path))?),
             Err(Refused::NotTrusted) => None,
@@ -231,7 +230,7 @@ fn test(setup: &Setup, arguments: &TestArguments) -> Result<ExitCode, Failure> {
     let events = replay::events(&setup.layout, &id).map_err(|error| Failure::new(error.to_string()))?;
     let engine = setup.extensions().engine(Limits::default(), None, false)?;
     let (runtime, mut output) = (runtime()?, out());
-    for wanted in wanted(setup, &arguments.paths)? {
+    for wanted in wanted(setup, &arguments.paths) {
         let loaded = match wanted.may_run {
             Ok(()) => runtime.block_on(engine.load(&wanted.path))?,
             Err(Refused::NotTrusted | Refused::NothingThere) => nothing_there(&wanted.path),
@@ -301,7 +300,7 @@ impl From<EngineError> for Failure {
 }
 
 /// What is to be loaded, in order, each file once.
-fn wanted(setup: &Setup, paths: &[PathBuf]) -> Result<Vec<Wanted>, Failure> {
+fn wanted(setup: &Setup, paths: &[PathBuf]) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut add = |path: PathBuf, may_run| {
         if !wanted.iter().any(|other| other.path == path) {
@@ -309,19 +308,9 @@ fn wanted(setup: &Setup, paths: &[PathBuf]) -> Result<Vec<Wanted>, Failure> {
         }
     };
     for path in paths {
-        let absolute = std::path::absolute(path)
-            .map_err(|error| Failure::usage(format!("{} is no path: {error}", path.display())))?;
-        let path: PathBuf = absolute.components().collect();
-        if path.is_file() {
-            add(path, Ok(()));
-            continue;
-        }
-        let mut found = unit(&path);
+        let found = named(path);
         if found.is_empty() {
-            found = found_in(&path);
-        }
-        if found.is_empty() {
-            add(path, Err(Refused::NothingThere));
+            add(path.clone(), Err(Refused::NothingThere));
             continue;
         }
         for file in found {
@@ -329,14 +318,14 @@ fn wanted(setup: &Setup, paths: &[PathBuf]) -> Result<Vec<Wanted>, Failure> {
         }
     }
     if !paths.is_empty() {
-        return Ok(wanted);
+        return wanted;
     }
     let extensions = setup.extensions();
     let trusted = extensions.are_trusted();
     for Extension { path, of_project, .. } in extensions.found() {
         add(path, if trusted || !of_project { Ok(()) } else { Err(Refused::NotTrusted) });
     }
-    Ok(wanted)
+    wanted
 }
 
 fn nothing_there(path: &Path) -> Loaded {

@@ -69,6 +69,17 @@ struct Common {
     project: Option<PathBuf>,
 }
 
+/// What extensions of threads are told on the command line.
+#[derive(Clone, Debug, Default, Args)]
+struct ExtensionOptions {
+    /// An extension to load besides, as a file or a folder; may be given several times
+    #[arg(long, short = 'e', value_name = "PATH")]
+    extension: Vec<PathBuf>,
+    /// A flag of an extension; may be given several times
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    flag: Vec<String>,
+}
+
 /// Opening the workbench.
 #[derive(Debug, Args)]
 struct Open {
@@ -82,6 +93,8 @@ struct Open {
     /// Line by line instead of a screen: for screen readers, and terminals that can only print
     #[arg(long)]
     plain: bool,
+    #[command(flatten)]
+    extensions: ExtensionOptions,
 }
 
 impl Open {
@@ -89,7 +102,13 @@ impl Open {
     fn given(&self, may_be_plain: bool) -> Option<String> {
         let directive = self.directive.as_ref().map(|directive| format!("`{directive}`"));
         let resume = self.resume.as_ref().map(|_| "--continue".to_owned());
-        directive.or(resume).or_else(|| (self.plain && !may_be_plain).then(|| "--plain".to_owned()))
+        let extension = self.extensions.extension.first().map(|_| "--extension".to_owned());
+        let flag = self.extensions.flag.first().map(|_| "--flag".to_owned());
+        directive
+            .or(resume)
+            .or(extension)
+            .or(flag)
+            .or_else(|| (self.plain && !may_be_plain).then(|| "--plain".to_owned()))
     }
 }
 
@@ -263,7 +282,7 @@ fn first_word(words: &[String]) -> Option<&str> {
     let mut words = words.iter();
     loop {
         match words.next()?.as_str() {
-            "--model" | "--project" => drop(words.next()),
+            "--model" | "--project" | "--extension" | "-e" | "--flag" => drop(words.next()),
             option if option.starts_with('-') => {}
             word => return Some(word),
         }
@@ -282,7 +301,27 @@ impl Common {
         let asked = self.model.as_deref();
         let model: Option<ModelRef> = asked.and_then(|asked| asked.parse().ok());
         let tier = asked.filter(|_| model.is_none()).map(ToOwned::to_owned);
-        Arguments { model, tier, directive }
+        Arguments { model, tier, directive, ..Arguments::default() }
+    }
+}
+
+impl ExtensionOptions {
+    /// These arguments with what was said of extensions.
+    ///
+    /// # Errors
+    /// Where there is no extension at a path: a guard that was asked for and is not there would be one that is gone.
+    fn given(&self, arguments: Arguments) -> Result<Arguments, Failure> {
+        let mut extensions = Vec::new();
+        for path in &self.extension {
+            let found = crate::session::extensions::named(path);
+            if found.is_empty() {
+                let message = format!("there is no extension at {}", path.display());
+                return Err(Failure::usage(message)
+                    .hint("name a .ts or .js file, or a folder with an index.ts or a package.json that names one"));
+            }
+            extensions.extend(found);
+        }
+        Ok(Arguments { extensions, flags: self.flag.clone(), ..arguments })
     }
 }
 

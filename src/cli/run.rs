@@ -1,7 +1,7 @@
 //! `levain run`: a thread from prompt to end, in this process. It listens like a worker, so it can be watched.
 
 use super::failure::{Failure, code, written};
-use super::{Common, runtime};
+use super::{Common, ExtensionOptions, runtime};
 use super::{find, text};
 use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
@@ -80,6 +80,8 @@ pub(super) struct RunArguments {
     /// Print one JSON object about the whole run
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    extensions: ExtensionOptions,
 }
 
 /// `--json` of a run in the background.
@@ -166,7 +168,8 @@ impl RunArguments {
 }
 
 pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
+    let told = arguments.extensions.given(common.arguments(arguments.directive.clone()))?;
+    let setup = Setup::gather(common.project.as_deref(), told)?;
     for problem in &setup.problems {
         let _closed = writeln!(err(), "warning: {problem}");
     }
@@ -508,6 +511,7 @@ async fn watch(
                 | FromWorker::ToolOutput { .. }
                 | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::Preview { .. }
+                | FromWorker::Drawn { .. }
                 | FromWorker::Lagged { .. },
             ) => {}
         }

@@ -1,7 +1,7 @@
 //! `levain [DIRECTIVE]`: the workbench.
 
 use super::failure::Failure;
-use super::{Common, Open, find, near_command, runtime, until_left};
+use super::{Common, ExtensionOptions, Open, find, near_command, runtime, until_left};
 use crate::app::{self, Opening, Recording, recording};
 use crate::config::Dirs;
 use crate::domain::ThreadId;
@@ -46,7 +46,8 @@ pub(super) fn demo(common: &Common, plain: bool, arguments: &DemoArguments) -> R
     }
     let (directive, model) = TREE;
     let common = Common { project: Some(unpacked()?), model: Some(model.to_owned()) };
-    open_with(&common, Open { directive: Some(directive.to_owned()), resume: None, plain }, None)
+    let (directive, extensions) = (Some(directive.to_owned()), ExtensionOptions::default());
+    open_with(&common, Open { directive, resume: None, plain, extensions }, None)
 }
 
 /// The folder of the recording's project.
@@ -61,7 +62,8 @@ fn recorded(common: &Common, plain: bool, next: &str) -> Result<ExitCode, Failur
     let place = folder.display();
     let recording = Recording { place: place.to_string(), next: next.to_owned() };
     let common = Common { project: Some(folder), ..common.clone() };
-    open_with(&common, Open { directive: None, resume: Some(None), plain }, Some(recording))
+    let extensions = ExtensionOptions::default();
+    open_with(&common, Open { directive: None, resume: Some(None), plain, extensions }, Some(recording))
 }
 
 /// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no thread in
@@ -88,7 +90,7 @@ fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> R
     }
     let asked = open.directive.is_some() || open.resume.is_some() || common.project.is_some();
     let by_name = open.directive.is_some();
-    let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
+    let mut setup = Setup::gather(common.project.as_deref(), open.extensions.given(common.arguments(open.directive))?)?;
     let thread = match open.resume {
         None => None,
         Some(None) => Some(find::newest(&setup)?),

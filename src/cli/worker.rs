@@ -1,6 +1,7 @@
 //! `levain worker`: runs a thread, or several, for screens to connect to. Started by levain itself, detached.
 
-use super::{Common, runtime};
+use super::{Common, ExtensionOptions, runtime};
+use crate::config::Arguments;
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
 use crate::session::people;
@@ -20,6 +21,8 @@ pub(super) struct WorkerArguments {
     /// The thread to run; may be given several times
     #[arg(long, value_name = "ID", required = true)]
     thread: Vec<ThreadId>,
+    #[command(flatten)]
+    extensions: ExtensionOptions,
 }
 
 pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
@@ -43,7 +46,9 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
 
 async fn work(common: &Common, arguments: &WorkerArguments, secret: Option<SecretString>) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
-    let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
+    let ExtensionOptions { extension: extensions, flag: flags } = arguments.extensions.clone();
+    let told = Arguments { extensions, flags, ..common.arguments(None) };
+    let setup = Setup::gather(common.project.as_deref(), told).map_err(|error| text(&error))?;
     let layout = setup.layout.clone();
     let mut factory = Factory::new(setup);
     factory.secret = secret;

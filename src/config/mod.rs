@@ -107,6 +107,10 @@ pub struct Arguments {
     /// A tier or the name of a model without its provider, in the place of `model`.
     pub tier: Option<String>,
     pub directive: Option<String>,
+    /// Files of extensions to load besides those that are found.
+    pub extensions: Vec<PathBuf>,
+    /// Flags of extensions: a name, and with `=` a value.
+    pub flags: Vec<String>,
 }
 
 /// All settings, merged.

@@ -3,8 +3,9 @@
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
-    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Gesture, Image, Limits, ModelRef, NumberedText,
-    OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind, ToAttach, Tokens, Waiting,
+    Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image, Limits,
+    ModelRef, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind, ToAttach,
+    Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,6 +110,15 @@ pub enum Command {
     /// Asks extensions before the person leaves the thread on their screen: an error says who does not want that.
     Leave {
         leaving: Leaving,
+    },
+    /// Takes the program that is to have a terminal; refused where another screen has it.
+    TakeForeground {
+        id: u64,
+    },
+    /// It has ended: with its exit code, or none where it was not run to its end.
+    ForegroundOver {
+        id: u64,
+        code: Option<i32>,
     },
     /// Does something that extensions are to know of at once.
     Gesture {
@@ -252,6 +262,12 @@ pub struct OfExtensions {
     /// Whether there are extensions, which draw for a screen of a size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws: bool,
+    /// A program of theirs that waits for a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreground: Option<Foreground>,
+    /// What of the conversation they draw.
+    #[serde(default, skip_serializing_if = "DrawnKinds::is_none")]
+    pub drawn: DrawnKinds,
 }
 
 /// A command that an extension offers.

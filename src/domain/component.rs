@@ -1,5 +1,7 @@
 //! Components of extensions: they draw themselves, and one has the person's keys until it is closed.
 
+use super::custom_message::CustomMessage;
+use super::id::CallId;
 use serde::{Deserialize, Serialize};
 
 /// A component that is on the screen.
@@ -14,8 +16,38 @@ pub struct OpenComponent {
     pub at: Option<Spot>,
     /// Whether it has the keys, where no later one has.
     pub focused: bool,
+    /// It stands in the place of the draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editor: Option<Editor>,
     /// As drawn for a screen of the size that was told last: text with sequences of styles (SGR) and no others.
     pub lines: Vec<String>,
+}
+
+/// How an editor stands that an extension put in the place of the draft.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Editor {
+    pub text: String,
+    /// What it asked the screen for last, oldest first: eight at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acts: Vec<NumberedAct>,
+}
+
+/// What an editor asks for; numbers count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedAct {
+    pub number: u64,
+    #[serde(flatten)]
+    pub act: EditorAct,
+}
+
+/// What an editor of an extension asks the screen for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "asks", rename_all = "snake_case")]
+pub enum EditorAct {
+    /// Send this as if it had been written in the draft.
+    Submit { text: String },
+    /// What a key of pi does beside writing: `interrupt`, `followUp`, `externalEditor` …
+    Action { name: String },
 }
 
 /// A place on the screen, in cells from its top left.
@@ -42,12 +74,70 @@ impl Default for ScreenSize {
     }
 }
 
+/// Something of a conversation that an extension may draw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Drawable {
+    /// A call of a tool, with its result where that is there.
+    Call {
+        call_id: CallId,
+    },
+    Message {
+        message: Box<CustomMessage>,
+    },
+}
+
+/// What is to be drawn, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToDraw {
+    pub subject: Drawable,
+    /// Columns of each row.
+    pub width: u16,
+    /// In full, where it can be folded.
+    pub open: bool,
+}
+
+/// What an extension drew: rows of text with sequences of styles (SGR) and no others. A part that is none is drawn by the
+/// screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawing {
+    /// The call of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Vec<String>>,
+    /// Its result; a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Vec<String>>,
+}
+
+/// What of a conversation extensions draw.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawnKinds {
+    /// Short names of tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Types of messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// Counts up when something is to be drawn anew.
+    #[serde(default)]
+    pub redraws: u64,
+}
+
+impl DrawnKinds {
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.tools.is_empty() && self.messages.is_empty()
+    }
+}
+
 /// What a person does that extensions are to know of at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
 pub enum Gesture {
     /// Keys or a paste for a component, as a terminal sends them.
     Type { component: u64, data: String },
+    /// The text of an editor is this from here on.
+    Write { component: u64, text: String },
     /// Closes a component, whatever it does.
     Close { component: u64 },
     /// The screen has this size from here on.

@@ -16,7 +16,8 @@ pub mod custom_message;
 pub mod dialog;
 pub mod event;
 pub mod extension_entry;
-pub mod frozen_request;
+pub mod foreground;
+mod frozen_request;
 pub mod hook_step;
 pub mod id;
 pub mod image;
@@ -57,7 +58,10 @@ pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
-pub use component::{Gesture, OfferedShortcut, OpenComponent, ScreenSize, Spot};
+pub use component::{
+    Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut, OpenComponent, ScreenSize,
+    Spot, ToDraw,
+};
 pub use control::Control;
 pub use custom_message::CustomMessage;
 pub use dialog::{Dialog, DialogReply, NumberedText, OpenDialog, Shown, ShownPlace};
@@ -66,6 +70,7 @@ pub use event::{
     Timestamp, ToolEvent,
 };
 pub use extension_entry::ExtensionEntry;
+pub use foreground::{Foreground, ForegroundProgram};
 pub use frozen_request::{FrozenRequest, FrozenTool, HistoryEdits};
 pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};

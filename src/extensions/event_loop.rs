@@ -317,6 +317,8 @@ impl EventLoop {
             tools: self.list("toolDescriptions"),
             commands: self.list("commandDescriptions"),
             shortcuts: self.list("shortcutDescriptions"),
+            flags: self.list("flagDescriptions"),
+            drawings: self.list("drawingDescriptions"),
             ..Listing::default()
         };
         let events: BTreeSet<String> = self
@@ -348,7 +350,10 @@ impl EventLoop {
         let listed = self.realm.ask(|_, api| api.get::<_, Function<'_>>(function)?.call(()));
         match listed {
             Ok(Plain::List(list)) => list.into_iter().map(Value::from).collect(),
-            _ => Vec::new(),
+            other => {
+                tracing::error!(function, ?other, "a list of what is registered");
+                Vec::new()
+            }
         }
     }
 
@@ -380,6 +385,35 @@ impl EventLoop {
                     }
                 };
                 self.begin((path, 0), (preview, lost, reply), begin, whole);
+            }
+            Ask::Runner { path, number, options, said } => {
+                self.signals += 1.0;
+                let signal = self.signals;
+                let begin = move |realm: &Realm, lost: &Lost| {
+                    realm.begin(Some(lost), |ctx, api| {
+                        let emit = move |piece: Plain| {
+                            let _over = said.send(piece.into());
+                        };
+                        let emit = Function::new(ctx.clone(), emit)?;
+                        let mut options = Plain::from(options);
+                        if let Plain::Map(fields) = &mut options {
+                            fields.push(("signal".to_owned(), Plain::Number(signal)));
+                        }
+                        #[expect(clippy::cast_precision_loss, reason = "a small count")]
+                        let number = number as f64;
+                        api.get::<_, Function<'_>>("callOperations")?.call((number, options, emit))
+                    })
+                };
+                let waiting = self.pending.len();
+                let whole = |record: &Plain, answer: &mut Answer| {
+                    if answer.error.is_none() {
+                        answer.result = Some(record.clone().into());
+                    }
+                };
+                self.begin((path, 0), (preview, lost, reply), begin, whole);
+                if let Some(one) = self.pending.get_mut(waiting) {
+                    one.signal = Some(signal);
+                }
             }
             Ask::Tool { name, call_id, arguments, said } => {
                 self.signals += 1.0;

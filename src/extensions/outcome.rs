@@ -85,6 +85,10 @@ pub struct Listing {
     pub tools: Vec<Value>,
     pub commands: Vec<Value>,
     pub shortcuts: Vec<Value>,
+    /// With their types (`flagDescriptions`).
+    pub flags: Vec<Value>,
+    /// What extensions draw of a conversation (`drawingDescriptions`).
+    pub drawings: Vec<Value>,
 }
 
 /// What an engine is asked to do.
@@ -98,6 +102,8 @@ pub enum Ask {
     Function { name: &'static str, arguments: Vec<Value> },
     /// A tool. What it has made so far goes to `said`.
     Tool { name: String, call_id: String, arguments: Value, said: UnboundedSender<Value> },
+    /// The runner that an answer to `user_bash` named, for the command in these options. What it prints goes to `said`.
+    Runner { path: PathBuf, number: u64, options: Value, said: UnboundedSender<Value> },
 }
 
 /// What extensions wrote, reported and wished for while something was asked.

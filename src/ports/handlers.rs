@@ -2,7 +2,9 @@
 
 use super::ThreadAccess;
 use super::tools::Waiting;
-use crate::domain::{Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Saw, Stage, State};
+use crate::domain::{
+    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Saw, Stage, State, ToDraw,
+};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,8 +101,18 @@ pub trait Handlers: Send + Sync {
     }
 
     /// Whether there are extensions, which may draw something.
-    fn draw(&self) -> bool {
+    fn has_extensions(&self) -> bool {
         false
+    }
+
+    /// What of the conversation they draw.
+    fn drawn(&self) -> DrawnKinds {
+        DrawnKinds::default()
+    }
+
+    /// How they draw something of the conversation.
+    fn drawing(&self, _to_draw: ToDraw) -> Waiting<'_, Drawing> {
+        Box::pin(std::future::ready(Drawing::default()))
     }
 
     /// Whether somebody wants to be asked before a person leaves the thread.

@@ -3,7 +3,8 @@
 use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, Message, ModelRef, Money, OpenComponent, Shown, ToolSpec, Usage,
+    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Message, ModelRef, Money, OpenComponent, Shown,
+    ToolSpec, Usage,
 };
 use serde_json::Value;
 
@@ -42,6 +43,9 @@ pub trait ThreadAccess: Send + Sync {
 
     /// These components are on the screen now, and no others. Told once this is over.
     fn components(&self, open: Vec<OpenComponent>) -> Waiting<'static, ()>;
+
+    /// Runs a program in the terminal of a screen; its exit code. None where no screen takes it, or goes before it has ended.
+    fn foreground(&self, program: ForegroundProgram) -> Waiting<'static, Option<i32>>;
 
     /// Tells people something, once.
     fn notice(&self, text: String);

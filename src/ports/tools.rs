@@ -115,6 +115,16 @@ pub trait KeptResults: std::fmt::Debug + Send + Sync {
     fn result(&self, prefix: &str) -> Result<Option<String>, String>;
 }
 
+/// A command that a person gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnCommand {
+    /// What is kept of it goes under this name.
+    pub call_id: CallId,
+    pub command: String,
+    /// Whether the model is told of it with the next prompt.
+    pub shared: bool,
+}
+
 /// Runs tool calls.
 pub trait ToolRunner: Send + Sync {
     /// Every tool there is, in the order in which they are offered, each with a name of its own. Whether a thread may use
@@ -152,8 +162,7 @@ pub trait ToolRunner: Send + Sync {
     /// with everything it started.
     fn shell<'a>(
         &'a self,
-        _call_id: &'a CallId,
-        _command: &'a str,
+        _own: &'a OwnCommand,
         _stop: Waiting<'a, ()>,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {

@@ -4,15 +4,16 @@
 //! (`ctx.ui.custom`) are told as [`OpenComponent`]s; those that stand around the draft (headers, footers, widgets) as what is
 //! [shown](Shown) there.
 
-use super::extension_text::styled;
+use super::extension_text::{plain, styled};
 use super::overlay_layout::{Layout, layout};
-use crate::domain::{Gesture, OpenComponent, ScreenSize, Shown, ShownPlace};
+use crate::domain::{Editor, EditorAct, Gesture, NumberedAct, OpenComponent, ScreenSize, Shown, ShownPlace};
 use crate::extensions::{Ask, Engine};
 use crate::ports::ThreadAccess;
 use futures_util::future::select;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -24,6 +25,8 @@ use tokio::time::timeout;
 const FRAME: Duration = Duration::from_millis(33);
 /// As many are on the screen at once.
 const MOST: usize = 16;
+/// Acts of an editor that are told.
+const ACTS: usize = 8;
 /// Rows of one that stands around the draft.
 const MOST_ROWS: usize = 10;
 
@@ -33,6 +36,8 @@ pub(super) struct Components {
     all: Arc<Mutex<All>>,
     news: Arc<News>,
     task: Mutex<Option<AbortHandle>>,
+    /// How often something of the conversation was to be drawn anew.
+    redraws: AtomicU64,
 }
 
 /// What is to be told.
@@ -64,6 +69,10 @@ struct Place {
     lines: Vec<String>,
     /// What the thread was told of it last, where it stands around the draft.
     told: Option<Vec<String>>,
+    /// How it stands, where it is an editor.
+    editor: Option<Editor>,
+    /// What it asked for as an editor, so many times.
+    acts: u64,
 }
 
 #[derive(Clone)]
@@ -72,6 +81,8 @@ enum Kind {
     Attended { overlay: bool },
     /// Stands around the draft, under this name.
     Around { key: String, place: ShownPlace },
+    /// Stands in the place of the draft.
+    Editor,
 }
 
 impl Drop for Components {
@@ -102,6 +113,17 @@ impl Components {
             }
         }
         self.clear();
+        self.redraw();
+    }
+
+    /// How often something of the conversation was to be drawn anew.
+    pub(super) fn redraws(&self) -> u64 {
+        self.redraws.load(Ordering::Relaxed)
+    }
+
+    fn redraw(&self) {
+        self.redraws.fetch_add(1, Ordering::Relaxed);
+        self.news.drawn.notify_one();
     }
 
     /// All of them are gone.
@@ -118,6 +140,13 @@ impl Components {
     /// # Errors
     /// The sentence for the extension, where it has too many.
     pub(super) fn told(&self, name: &str, from: &str, arguments: &Value) -> Result<bool, String> {
+        if name == "ui.invalidateTool" {
+            self.redraw();
+            return Ok(true);
+        }
+        if self.told_by_editor(name, arguments) {
+            return Ok(true);
+        }
         let Some(id) = arguments.get("component").and_then(Value::as_u64) else { return Ok(false) };
         let flag = |name: &str| arguments.get(name).and_then(Value::as_bool);
         let mut all = self.all();
@@ -133,13 +162,15 @@ impl Components {
                 let passive = arguments.pointer("/options/nonCapturing").and_then(Value::as_bool).unwrap_or_default();
                 let place = Place {
                     from: from.to_owned(),
-                    kind,
                     is_hidden: false,
                     focused: !passive,
                     is_stale: true,
                     drawn: Layout::default(),
                     lines: Vec::new(),
                     told: None,
+                    editor: matches!(kind, Kind::Editor).then(Editor::default),
+                    acts: 0,
+                    kind,
                 };
                 all.places.insert(id, place);
             }
@@ -162,6 +193,38 @@ impl Components {
         Ok(true)
     }
 
+    /// Takes what the editor in the place of the draft says; false where it is about something else, or there is none.
+    fn told_by_editor(&self, name: &str, arguments: &Value) -> bool {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let act = match name {
+            "ui.setEditorText" if text("from") == Some("component") => None,
+            "ui.submit" => Some(EditorAct::Submit { text: plain(text("text").unwrap_or_default()) }),
+            "ui.editorAction" => Some(EditorAct::Action { name: plain(text("action").unwrap_or_default()) }),
+            _ => return false,
+        };
+        let mut all = self.all();
+        let Some(place) = all.places.values_mut().rev().find(|place| place.editor.is_some()) else { return false };
+        let Some(editor) = &mut place.editor else { return false };
+        match act {
+            None => editor.text = plain(text("text").unwrap_or_default()),
+            Some(act) => {
+                place.acts += 1;
+                editor.acts.push(NumberedAct { number: place.acts, act });
+                let gone = editor.acts.len().saturating_sub(ACTS);
+                editor.acts.drain(..gone);
+            }
+        }
+        drop(all);
+        self.news.opened.notify_one();
+        true
+    }
+
+    /// The text of the editor in the place of the draft.
+    pub(super) fn editor_text(&self) -> Option<String> {
+        let all = self.all();
+        all.places.values().rev().find_map(|place| place.editor.as_ref()).map(|editor| editor.text.clone())
+    }
+
     /// What stood around the draft under this name is no longer a component's: nothing of it is shown once this is over.
     pub(super) fn cleared(&self, from: &str, arguments: &Value) {
         if let Some(kind) = Kind::of(from, arguments) {
@@ -177,6 +240,12 @@ impl Components {
             Gesture::Type { component, data } => {
                 if let Some(engine) = engine.filter(|_| all.places.contains_key(&component)) {
                     engine.tell("inputPlace", vec![component.into(), data.into()]);
+                }
+                return;
+            }
+            Gesture::Write { component, text } => {
+                if let Some(engine) = engine.filter(|_| all.places.contains_key(&component)) {
+                    engine.tell("writePlace", vec![component.into(), text.into()]);
                 }
                 return;
             }
@@ -228,6 +297,7 @@ impl Kind {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("kind");
         let place = match kind {
+            "editor" => return Some(Self::Editor),
             "custom" => return Some(Self::Attended { overlay: false }),
             "overlay" => return Some(Self::Attended { overlay: true }),
             "widget" if text("placement") == "belowEditor" => ShownPlace::BelowDraft,
@@ -245,14 +315,18 @@ impl Kind {
 
     /// Whether both stand around the draft under one name.
     fn is_named_as(&self, other: &Self) -> bool {
-        let name = |kind: &Self| if let Self::Around { key, .. } = kind { Some(key.clone()) } else { None };
+        let name = |kind: &Self| match kind {
+            Self::Around { key, .. } => Some(key.clone()),
+            Self::Editor => Some(String::new()),
+            Self::Attended { .. } => None,
+        };
         name(self).is_some_and(|own| name(other) == Some(own))
     }
 
     fn around(self) -> Option<(String, ShownPlace)> {
         match self {
             Self::Around { key, place } => Some((key, place)),
-            Self::Attended { .. } => None,
+            Self::Attended { .. } | Self::Editor => None,
         }
     }
 }
@@ -265,14 +339,14 @@ fn lock(all: &Mutex<All>) -> MutexGuard<'_, All> {
 async fn draw(all: &Mutex<All>) {
     let (stale, screen, engine) = {
         let mut all = lock(all);
+        let Some(engine) = all.engine.upgrade() else { return };
         let stale = all
             .places
             .iter_mut()
             .filter_map(|(id, place)| std::mem::take(&mut place.is_stale).then(|| (*id, place.kind.clone())));
         let stale: Vec<(u64, Kind)> = stale.collect();
-        (stale, all.screen, all.engine.upgrade())
+        (stale, all.screen, engine)
     };
-    let Some(engine) = engine else { return };
     let ask = async |name, arguments| {
         let answered = engine.ask(Ask::Function { name, arguments }, false).await;
         answered.ok().and_then(|(answer, _)| answer.result)
@@ -282,12 +356,12 @@ async fn draw(all: &Mutex<All>) {
             Kind::Attended { overlay: true } => {
                 ask("placeOptions", vec![id.into(), screen.columns.into(), screen.rows.into()]).await
             }
-            Kind::Attended { overlay: false } | Kind::Around { .. } => None,
+            Kind::Attended { overlay: false } | Kind::Around { .. } | Kind::Editor => None,
         };
         let options = options.unwrap_or_default();
         let width = match kind {
             Kind::Attended { overlay: true } => layout(&options, screen, 0).spot.width,
-            Kind::Attended { overlay: false } | Kind::Around { .. } => screen.inner,
+            Kind::Attended { overlay: false } | Kind::Around { .. } | Kind::Editor => screen.inner,
         };
         let drawn = ask("renderPlace", vec![id.into(), width.into()]).await;
         let lines = drawn.as_ref().and_then(Value::as_array).into_iter().flatten();
@@ -316,8 +390,13 @@ async fn tell(all: &Mutex<All>, thread: &dyn ThreadAccess) {
                     if !overlay || place.drawn.is_visible {
                         lines.truncate(place.drawn.rows.min(rows));
                         let at = overlay.then_some(place.drawn.spot);
-                        open.push(OpenComponent { id, from, at, focused: place.focused, lines });
+                        open.push(OpenComponent { id, from, at, focused: place.focused, editor: None, lines });
                     }
+                }
+                Kind::Editor => {
+                    lines.truncate(rows);
+                    let editor = place.editor.clone();
+                    open.push(OpenComponent { id, from, at: None, focused: false, editor, lines });
                 }
                 Kind::Around { key, place: at } => {
                     lines.truncate(MOST_ROWS);

@@ -72,6 +72,13 @@ impl Entries {
         self.all.iter().find(|entry| entry["id"] == id)
     }
 
+    /// A call of a tool, and its result as a message where that is there.
+    pub(super) fn call(&self, id: &str) -> Option<(&ToolCall, Option<&Value>)> {
+        let messages = self.all.iter().rev().filter_map(|entry| entry.get("message"));
+        let is_its = |message: &&Value| message["role"] == "toolResult" && message["toolCallId"] == id;
+        self.calls.get(id).map(|call| (call, messages.clone().find(is_its)))
+    }
+
     /// Those up to one of them, or all.
     pub(super) fn up_to(&self, id: Option<&str>) -> &[Value] {
         let end = id.and_then(|id| self.all.iter().position(|entry| entry["id"] == id));

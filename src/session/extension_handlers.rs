@@ -41,7 +41,7 @@ const LEAVING: [&str; 2] = ["session_before_switch", "session_before_fork"];
 /// See the module.
 pub(super) struct ExtensionHandlers {
     extensions: Extensions,
-    thread: Arc<ExtensionThread>,
+    pub(super) thread: Arc<ExtensionThread>,
     loaded: RwLock<Arc<Loaded>>,
     offered: RwLock<Arc<Offered>>,
     /// Held while they are loaded.
@@ -108,9 +108,24 @@ impl ExtensionHandlers {
 
     pub(super) fn changed(&self, state: &State) {
         // Without extensions nobody asks.
-        if self.draw() {
+        if self.are_there() {
             self.thread.changed(state);
         }
+    }
+
+    /// What runs them; none where there is no extension.
+    pub(super) fn engine(&self) -> Option<Arc<Engine>> {
+        self.loaded().engine.clone()
+    }
+
+    /// The project's folder.
+    pub(super) fn root(&self) -> &std::path::Path {
+        &self.extensions.root
+    }
+
+    /// Everything that they have registered.
+    pub(super) fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&self.offered().listing)
     }
 
     fn loaded(&self) -> Arc<Loaded> {
@@ -255,7 +270,9 @@ impl ExtensionHandlers {
                 Err(error) => told.push(format!("the extension {} is not loaded: {error}", extension.name)),
             }
         }
-        let _listed = engine.list().await;
+        if let Ok(listing) = engine.list().await {
+            told.extend(self.extensions.strange_flags(&listing.flags));
+        }
     }
 
     /// The commands that are registered.
@@ -275,7 +292,7 @@ impl ExtensionHandlers {
     }
 
     /// Whether there are extensions.
-    pub(super) fn draw(&self) -> bool {
+    pub(super) fn are_there(&self) -> bool {
         self.loaded().engine.is_some()
     }
 
@@ -516,7 +533,7 @@ pub(super) fn value_of(stage: Stage, answer: Answer) -> Value {
     }
 }
 
-fn in_words(problem: &Problem) -> String {
+pub(super) fn in_words(problem: &Problem) -> String {
     let Problem { message, file, line, column, .. } = problem;
     match (file, line, column) {
         (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column}: {message}"),

@@ -11,11 +11,24 @@ use serde_json::{Value, json};
 /// What extensions get in the place of a key. Models are called for them, whatever they say it is.
 const NO_KEY: &str = "levain-keeps-the-key";
 
+/// Providers that pi calls otherwise: by their names here, and by pi's.
+const PROVIDERS: [(&str, &str); 1] = [("gemini", "google")];
+
+/// The name here of a provider that pi calls so.
+pub(super) fn own(pi: &str) -> &str {
+    PROVIDERS.iter().find(|(_, known)| *known == pi).map_or(pi, |(own, _)| own)
+}
+
+/// What pi calls a provider.
+pub(super) fn of_pi(own: &str) -> &str {
+    PROVIDERS.iter().find(|(known, _)| *known == own).map_or(own, |(_, pi)| pi)
+}
+
 /// Answers what is asked of models at once; none for other names.
 pub(super) fn told(models: &Models, name: &str, arguments: &Value) -> Option<Value> {
     let named = || {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        Some(ModelRef::new(text("provider")?, text("id")?))
+        Some(ModelRef::new(own(text("provider")?), text("id")?))
     };
     let listed = || models.named().into_iter().filter_map(|(name, _)| name.parse::<ModelRef>().ok());
     let may_ask = |model: &ModelRef| models.missing(model).is_none();
@@ -27,7 +40,7 @@ pub(super) fn told(models: &Models, name: &str, arguments: &Value) -> Option<Val
             named().filter(known).map_or(Value::Null, |model| described(models, &model))
         }
         "model.hasKey" => {
-            let provider = arguments.get("provider").and_then(Value::as_str).unwrap_or_default();
+            let provider = own(arguments.get("provider").and_then(Value::as_str).unwrap_or_default());
             listed().filter(|model| model.provider == provider).any(|model| may_ask(&model)).into()
         }
         "model.providerCount" => {
@@ -43,7 +56,7 @@ pub(super) fn told(models: &Models, name: &str, arguments: &Value) -> Option<Val
 /// What stands in the place of the key for a model; none where it cannot be asked.
 pub(super) fn key(models: &Models, arguments: &Value) -> Value {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let provider = text("provider").unwrap_or_default();
+    let provider = own(text("provider").unwrap_or_default());
     let may_ask = match text("model") {
         Some(id) => models.missing(&ModelRef::new(provider, id)).is_none(),
         None => told(models, "model.hasKey", arguments).is_some_and(|has| has == true),
@@ -55,7 +68,7 @@ pub(super) fn key(models: &Models, arguments: &Value) -> Value {
 pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
     let dollars = models.catalog.lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
     json!({
-        "provider": model.provider, "id": model.model, "name": model.model, "api": models.form(model),
+        "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model),
         "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"], "reasoning": false,
         "cost": {"input": dollars.0, "output": dollars.1, "cacheRead": 0, "cacheWrite": 0},
     })
@@ -72,7 +85,7 @@ pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
     };
     Some(ModelCall {
         from,
-        model: ModelRef::new(text("/model/provider")?, text("/model/id")?),
+        model: ModelRef::new(own(text("/model/provider")?), text("/model/id")?),
         system: text("/context/systemPrompt").unwrap_or_default().to_owned(),
         messages: list("/context/messages"),
         tools: list("/context/tools").iter().map(tool).collect(),
@@ -84,7 +97,7 @@ pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
 pub(super) fn answered(answer: ModelAnswer, at: u64) -> Value {
     let ModelAnswer { message, stop, usage, spend, model } = answer;
     let mut told = to_json(&[Entry::new(message)]).pop().unwrap_or_else(|| json!({"role": "assistant", "content": []}));
-    told["provider"] = model.provider.into();
+    told["provider"] = of_pi(&model.provider).into();
     told["model"] = model.model.into();
     told["stopReason"] = stopped(&stop).into();
     told["usage"] = used(&usage, spend.map_or(0.0, Money::dollars));

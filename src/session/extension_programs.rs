@@ -1,7 +1,7 @@
 //! Programs that extensions run: `pi.exec` and `child_process`.
 
 use super::setup::{Setup, program};
-use crate::domain::SandboxMode;
+use crate::domain::{ForegroundProgram, SandboxMode};
 use crate::extensions::Refusal;
 use crate::tools::program::{Program, Ran};
 use crate::tools::{Environment, Keeper, Sandbox};
@@ -57,6 +57,22 @@ impl Programs {
         let longest = arguments.get("timeout").and_then(Value::as_u64).map_or(LONGEST, Duration::from_millis);
         Ok((program, longest.min(LONGEST)))
     }
+}
+
+/// The program of an extension that is to have a person's terminal: where a sandbox is required, none.
+pub(super) fn in_foreground(from: String, program: &Program) -> Result<ForegroundProgram, Refusal> {
+    if program.confinement.is_some() {
+        return Err(Refusal::access("a sandbox cannot hold a program that has the terminal"));
+    }
+    let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
+    let variables = program.environment.variables();
+    let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+    Ok(ForegroundProgram { from, words: program.words.clone(), folder: program.folder.clone(), environment })
+}
+
+/// Whether an extension wants its program to have the terminal: it reads what a person types.
+pub(super) fn wants_terminal(arguments: &Value) -> bool {
+    arguments.pointer("/stdio/0").is_some_and(|input| input == "inherit")
 }
 
 /// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.

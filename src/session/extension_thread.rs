@@ -7,17 +7,18 @@ use super::entries::Entries;
 use super::extension_models;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_text::{plain, styled};
+use super::extensions::Extensions;
 use super::model_registry::Models;
 use super::setup::Setup;
 use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
-use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Shown, ShownPlace,
-    State, Status, ThreadId, ThreadKind, ToolSpec, Verdict,
+    State, Status, ThreadId, ThreadKind,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
-use crate::items::prompt_file::{Named, PromptFiles};
+use crate::items::prompt_file::Named;
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
@@ -40,27 +41,29 @@ const WIDGET_LINES: usize = 10;
 
 /// See the module.
 pub(super) struct ExtensionThread {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// The folder that holds the person's own `.ai`.
-    home: PathBuf,
+    pub(super) home: PathBuf,
     programs: Programs,
     /// The thread's log.
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
     thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
-    state: watch::Sender<Option<State>>,
+    pub(super) state: watch::Sender<Option<State>>,
     /// What its tools are, and what it may use.
-    tools: OnceLock<Equipment>,
+    pub(super) tools: OnceLock<Equipment>,
     /// The tools that extensions want to be offered, by name; all without.
-    active: RwLock<Option<BTreeSet<String>>>,
+    pub(super) active: RwLock<Option<BTreeSet<String>>>,
     /// Messages that they have sent.
     sent: AtomicU64,
     reload: AtomicBool,
     /// Extensions are being loaded, and the thread waits for that.
     loading: AtomicBool,
     layout: Layout,
-    components: Components,
-    models: Models,
+    /// What the command line says of them is asked of it.
+    pub(super) extensions: Extensions,
+    pub(super) components: Components,
+    pub(super) models: Models,
     /// What they may still leave in the thread.
     allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
@@ -86,6 +89,7 @@ impl ExtensionThread {
             reload: AtomicBool::new(false),
             loading: AtomicBool::new(false),
             layout: setup.layout.clone(),
+            extensions: setup.extensions(),
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
@@ -139,6 +143,18 @@ impl ExtensionThread {
         })
     }
 
+    /// Tells people something.
+    pub(super) fn notice(&self, text: String) {
+        if let Some((thread, _)) = self.thread.get() {
+            thread.notice(text);
+        }
+    }
+
+    /// How often something was to be drawn anew.
+    pub(super) fn redraws(&self) -> u64 {
+        self.components.redraws()
+    }
+
     pub(super) fn gesture(&self, gesture: Gesture) {
         self.components.gesture(gesture);
     }
@@ -148,7 +164,7 @@ impl ExtensionThread {
     }
 
     /// What the log holds now, read on the thread of extensions.
-    fn entries<T: Default>(&self, read: impl FnOnce(&Entries) -> T) -> T {
+    pub(super) fn entries<T: Default>(&self, read: impl FnOnce(&Entries) -> T) -> T {
         let Some(entries) = &self.entries else { return T::default() };
         let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = entries.follow() {
@@ -159,7 +175,7 @@ impl ExtensionThread {
 
     /// Leaves something in the log, and waits for it, unless the thread itself waits for extensions to be loaded: what an
     /// extension reads next has it.
-    fn append(&self, entry: ExtensionEntry) {
+    pub(super) fn append(&self, entry: ExtensionEntry) {
         let Some((thread, runtime)) = self.thread.get() else { return };
         let left = thread.append(entry);
         if self.loading.load(Ordering::Relaxed) {
@@ -187,12 +203,12 @@ impl ExtensionThread {
     }
 
     /// Whether a person can be asked.
-    fn has_person(&self) -> bool {
+    pub(super) fn has_person(&self) -> bool {
         self.state.borrow().as_ref().is_some_and(|state| state.kind == ThreadKind::Interactive)
     }
 
     /// Does what a person could do, with nobody who waits for it.
-    fn tell(&self, command: Command) {
+    pub(super) fn tell(&self, command: Command) {
         if let Some((thread, runtime)) = self.thread.get() {
             let asked = thread.command(command);
             runtime.spawn(async move {
@@ -210,123 +226,9 @@ impl ExtensionThread {
         }
     }
 
-    /// How the thread stands.
-    fn of_thread(&self, name: &str, asker: &Asker) -> Option<Value> {
-        let state = self.state.borrow().clone();
-        let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
-        Some(match name {
-            "mode" => (if self.has_person() && !asker.preview { "tui" } else { "print" }).into(),
-            "ui.available" => (self.has_person() && !asker.preview).into(),
-            "terminal.size" => {
-                let screen = self.components.screen();
-                json!({"columns": screen.columns, "rows": screen.rows})
-            }
-            "project.trusted" => true.into(),
-            "run.idle" => of_state(&|state| is_idle(state).into()),
-            "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
-            "run.usage" => of_state(&|state| {
-                let window = state.window.map(|window| window.0);
-                let share = |window| percent(state.context.0, window);
-                json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
-            }),
-            "model.current" => of_state(&|state| extension_models::described(&self.models, &state.model)),
-            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home).with(&self.named())),
-            _ => return None,
-        })
-    }
-
-    /// What was said in it, and what extensions left there.
-    fn of_session(&self, name: &str, arguments: &Value) -> Option<Value> {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(match name {
-            "session.info" => {
-                let cwd = self.root.display().to_string();
-                let id = self.entries(|entries| entries.header()["id"].clone());
-                json!({"cwd": cwd, "id": id, "file": self.file, "dir": self.file.as_ref().and_then(|file| file.parent())})
-            }
-            "session.entries" => self.entries(|entries| entries.all().into()),
-            "session.branch" => {
-                let from = text("fromId");
-                self.entries(|entries| entries.up_to(from.as_deref()).into())
-            }
-            "session.entry" => {
-                let id = text("id").unwrap_or_default();
-                self.entries(|entries| entries.one(&id).cloned().unwrap_or_default())
-            }
-            "session.leafId" => self.entries(|entries| entries.leaf().into()),
-            "session.header" => self.entries(|entries| entries.header().clone()),
-            "session.name" => self.entries(|entries| entries.name().into()),
-            "session.label" => {
-                let id = text("id").unwrap_or_default();
-                self.entries(|entries| entries.label(&id).into())
-            }
-            "session.context" => self.entries(|entries| {
-                let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
-                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
-            }),
-            "session.append" => {
-                let custom_type = text("customType").unwrap_or_default();
-                let data = arguments.get("data").cloned().unwrap_or_default();
-                self.append(ExtensionEntry::Custom { custom_type, data });
-                self.entries(|entries| entries.leaf().into())
-            }
-            "session.setLabel" => {
-                let (target, label) = (text("entryId").unwrap_or_default(), text("label"));
-                self.append(ExtensionEntry::Label { target, label });
-                Value::Null
-            }
-            "session.setName" => {
-                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
-                Value::Null
-            }
-            "run.systemPrompt" => self.entries(|entries| entries.system().into()),
-            "run.abort" => {
-                self.tell(Command::Cancel { scope: CancelScope::Turn });
-                Value::Null
-            }
-            "run.shutdown" => {
-                self.tell(Command::Shutdown);
-                Value::Null
-            }
-            _ => return None,
-        })
-    }
-
-    /// The tools that the thread may use, by the names that pi's extensions know.
-    fn of_tools(&self, name: &str, arguments: &Value) -> Option<Value> {
-        Some(match name {
-            "tools.all" => {
-                let one = |tool: &KnownTool| {
-                    let ToolSpec { name, description, schema } = &tool.spec;
-                    json!({"name": tools_of_pi::name(name), "description": description, "parameters": schema})
-                };
-                self.granted().iter().map(one).collect()
-            }
-            "tools.active" => {
-                let names = self.granted().into_iter().filter(|tool| self.is_active(tool));
-                names.map(|tool| tools_of_pi::name(&tool.spec.name).to_owned()).collect()
-            }
-            "tools.setActive" => {
-                let names = arguments.get("names").and_then(Value::as_array)?;
-                let names = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(names);
-                Value::Null
-            }
-            _ => return None,
-        })
-    }
-
     /// What the thread's tools are, and what of them it may use.
     pub(super) fn equip(&self, equipment: Equipment) {
         let _equipped_already = self.tools.set(equipment);
-    }
-
-    /// The tools that it may use, whether or not they are active.
-    fn granted(&self) -> Vec<KnownTool> {
-        let Some(Equipment { all, permissions, .. }) = self.tools.get() else { return Vec::new() };
-        let mut all = all();
-        all.retain(|tool| tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied);
-        all
     }
 
     /// Whether a message of an extension is for the model now: while the thread works, and where it says so.
@@ -557,7 +459,15 @@ impl Outside for ExtensionThread {
         }
         if name == "process.run" {
             let (program, longest) = self.programs.program(&arguments)?;
-            let Some((_, runtime)) = self.thread.get() else { return Err(Refusal::access("there is no thread here")) };
+            let Some((thread, runtime)) = self.thread.get() else {
+                return Err(Refusal::access("there is no thread here"));
+            };
+            if programs::wants_terminal(&arguments) && self.has_person() {
+                let program = programs::in_foreground(called(asker), &program)?;
+                let code = runtime.block_on(thread.foreground(program));
+                let code = code.ok_or_else(|| Refusal::new("ENOTTY", "no screen gave its terminal"))?;
+                return Ok(json!({"stdout": "", "stderr": "", "code": code, "signal": null, "timedOut": false}));
+            }
             let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
             return runtime.block_on(programs::process(program, input, longest.min(LONGEST_PAUSE)));
         }
@@ -569,7 +479,7 @@ impl Outside for ExtensionThread {
         {
             return Ok(Value::Null);
         }
-        let told = self.of_thread(name, asker).or_else(|| self.of_session(name, &arguments));
+        let told = self.of_thread(name, asker, &arguments).or_else(|| self.of_session(name, &arguments));
         let told = told.or_else(|| extension_models::told(&self.models, name, &arguments));
         Ok(told.or_else(|| self.of_tools(name, &arguments)).unwrap_or_else(|| {
             self.shown(name, asker, &arguments);
@@ -644,7 +554,9 @@ impl Outside for ExtensionThread {
             "run.compact" => Some(Command::Compact),
             "model.set" => {
                 let named = |field: &str| arguments.pointer(&format!("/model/{field}"))?.as_str();
-                let model = named("provider").zip(named("id")).map(|(provider, id)| ModelRef::new(provider, id));
+                let model = named("provider")
+                    .zip(named("id"))
+                    .map(|(provider, id)| ModelRef::new(extension_models::own(provider), id));
                 model.map(|model| Command::SetModel { model })
             }
             "run.waitIdle" => {
@@ -676,19 +588,6 @@ impl Outside for ExtensionThread {
     }
 }
 
-fn is_idle(state: &State) -> bool {
+pub(super) fn is_idle(state: &State) -> bool {
     !matches!(state.status, Status::Running | Status::Queued) && state.approvals.is_empty()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share for people")]
-fn percent(tokens: u64, window: u64) -> f64 {
-    tokens as f64 * 100.0 / window.max(1) as f64
-}
-
-/// Skills and templates as `pi.getCommands` lists them.
-fn commands(files: &PromptFiles) -> Value {
-    let one = |source: &str, prefix: &str, name: &str, description: &str, file: &Path| json!({"name": format!("{prefix}{name}"), "description": description, "source": source, "path": file.display().to_string()});
-    let templates = files.templates.iter().map(|file| one("prompt", "", &file.name, &file.description, &file.file));
-    let skills = files.skills.iter().map(|file| one("skill", "skill:", &file.name, &file.description, &file.file));
-    templates.chain(skills).collect()
 }

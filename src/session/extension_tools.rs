@@ -3,8 +3,8 @@
 use super::built_in::Running;
 use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
 use super::tools_of_pi;
-use crate::domain::{CallId, KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
-use crate::ports::tools::{Isolation, Waiting};
+use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
+use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
@@ -169,11 +169,24 @@ impl ToolRunner for ExtensionTools {
 
     fn shell<'a>(
         &'a self,
-        call_id: &'a CallId,
-        command: &'a str,
+        own: &'a OwnCommand,
         stop: Waiting<'a, ()>,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
-        self.others.shell(call_id, command, stop, listener)
+        Box::pin(async move {
+            let mut stop = stop;
+            let asked = {
+                let mut asked = std::pin::pin!(self.extensions.own_command(own, listener));
+                tokio::select! {
+                    outcome = &mut asked => Some(outcome),
+                    () = &mut stop => None,
+                }
+            };
+            match asked {
+                None => ToolOutcome::failed("It was stopped."),
+                Some(Some(outcome)) => outcome,
+                Some(None) => self.others.shell(own, stop, listener).await,
+            }
+        })
     }
 }

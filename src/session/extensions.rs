@@ -4,13 +4,17 @@ use super::setup::Setup;
 use crate::config::{Dirs, Trust};
 use crate::extensions::{Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a project keeps extensions, that of pi behind our own.
 pub const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
 /// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
 pub const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
+
+/// What a flag that is set or not may be.
+const SWITCH: [&str; 2] = ["true", "false"];
 
 /// An extension that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,9 @@ pub struct Extensions {
     /// The folder that holds the person's own `.ai`.
     home: PathBuf,
     environment: Environment,
+    /// Those that the command line names, and the flags that it gives.
+    named: Vec<PathBuf>,
+    flags: Vec<String>,
 }
 
 impl Setup {
@@ -37,8 +44,17 @@ impl Setup {
     #[must_use]
     pub fn extensions(&self) -> Extensions {
         let (dirs, root) = (self.dirs.clone(), self.project.root.clone());
-        Extensions { dirs, root, home: self.prompt_home(), environment: self.environment() }
+        let (named, flags) = (self.arguments.extensions.clone(), self.arguments.flags.clone());
+        Extensions { dirs, root, home: self.prompt_home(), environment: self.environment(), named, flags }
     }
+}
+
+/// The files of extensions that a path stands for; none where there is none.
+#[must_use]
+pub fn named(path: &Path) -> Vec<PathBuf> {
+    let Ok(absolute) = std::path::absolute(path) else { return Vec::new() };
+    let path: PathBuf = absolute.components().collect();
+    if path.is_file() { vec![path] } else { found_in(&path) }
 }
 
 impl Extensions {
@@ -56,7 +72,43 @@ impl Extensions {
                 }
             }
         }
+        for path in &self.named {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            if !all.iter().any(|known| known.path == *path) {
+                all.push(Extension { name, path: path.clone(), of_project: false });
+            }
+        }
         all
+    }
+
+    /// What the command line says of a flag: a text, or that it is set.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<Value> {
+        self.flags.iter().rev().find_map(|given| match given.split_once('=') {
+            Some((known, value)) => (known == name).then(|| value.into()),
+            None => (given == name).then_some(Value::Bool(true)),
+        })
+    }
+
+    /// What is wrong with those flags, where these are the ones that extensions have.
+    #[must_use]
+    pub fn strange_flags(&self, known: &[Value]) -> Vec<String> {
+        let wrong = |given: &String| {
+            let name = given.split_once('=').map_or(given.as_str(), |(name, _)| name);
+            let of = known.iter().find(|flag| flag.get("name").is_some_and(|other| other == name));
+            let is_text = |flag: &Value| flag.get("type").is_some_and(|kind| kind == "string");
+            match (of, self.flag(name)) {
+                (None, _) => Some(format!("no extension has the flag {name}")),
+                (Some(flag), Some(Value::Bool(_))) if is_text(flag) => {
+                    Some(format!("the flag {name} is left out: it needs a value, as --flag {name}=…"))
+                }
+                (Some(flag), Some(Value::String(value))) if !is_text(flag) && !SWITCH.contains(&value.as_str()) => {
+                    Some(format!("the flag {name} is left out: it is true or false, not `{value}`"))
+                }
+                _ => None,
+            }
+        };
+        self.flags.iter().filter_map(wrong).collect()
     }
 
     /// Whether those of the project may run. Reads every file that can run there.

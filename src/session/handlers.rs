@@ -7,7 +7,8 @@ use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space, Stage, State,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space,
+    Stage, State, ToDraw,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::{Named, PromptFiles};
@@ -315,8 +316,16 @@ impl Handlers for AllHandlers {
         self.extensions.shortcuts()
     }
 
-    fn draw(&self) -> bool {
-        self.extensions.draw()
+    fn has_extensions(&self) -> bool {
+        self.extensions.are_there()
+    }
+
+    fn drawn(&self) -> DrawnKinds {
+        self.extensions.drawn()
+    }
+
+    fn drawing(&self, to_draw: ToDraw) -> Waiting<'_, Drawing> {
+        Box::pin(self.extensions.drawing(to_draw))
     }
 
     fn guards_leaving(&self) -> bool {

@@ -298,11 +298,17 @@ impl Setup {
             program: program()?,
             runtime: self.dirs.runtime()?.to_owned(),
             layout: self.layout.clone(),
-            arguments: Vec::new(),
+            arguments: self.worker_arguments(),
             environment,
             secrets,
             started: Started::default(),
         })
+    }
+
+    /// What workers are told of extensions, as their command line.
+    fn worker_arguments(&self) -> Vec<String> {
+        let files = self.arguments.extensions.iter().map(|file| format!("--extension={}", file.display()));
+        files.chain(self.arguments.flags.iter().map(|flag| format!("--flag={flag}"))).collect()
     }
 
     /// What is done with threads from outside of them.

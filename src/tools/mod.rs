@@ -42,10 +42,10 @@ pub use sandbox::Sandbox;
 pub use undo::{State, Taken, take_back};
 
 use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
-use crate::domain::{CallId, KnownTool, SandboxMode, ThreadId, ToolCall};
+use crate::domain::{KnownTool, SandboxMode, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
-use crate::ports::tools::{Isolation, Waiting};
+use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
 use builtin::{BUILTIN, READER, Which};
@@ -261,15 +261,14 @@ impl ToolRunner for Toolbox {
 
     fn shell<'a>(
         &'a self,
-        call_id: &'a CallId,
-        command: &'a str,
+        own: &'a OwnCommand,
         stop: Waiting<'a, ()>,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
             let context = &self.shared.context;
-            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
-            let bash = Bash::of_a_person(command);
+            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&own.call_id.0)));
+            let bash = Bash::of_a_person(&own.command);
             outcome(bash::bash(context, spill, &bash, false, stop, listener).await)
         })
     }

@@ -3,9 +3,9 @@
 use super::lines::{Ink, Lines};
 use super::theme::Role;
 use super::wrap::{Breaks, Inline};
-use crate::domain::NoteKind;
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
+use crate::domain::{Drawing, NoteKind};
 use crate::workbench::transcript::{Answer, Block, Kind, Marker, Prompt, Thinking, Tool, ToolState};
 
 /// Columns of the mark before a block.
@@ -75,6 +75,19 @@ fn sort_mark(sort: NoteKind) -> (&'static str, Role) {
 /// The rows of a block without its answer text, which grows in a document of its own.
 pub(super) fn rows(block: &Block, width: usize) -> Lines {
     let mut lines = Lines::default();
+    match (&block.kind, block.drawing()) {
+        (Kind::Tool(tool), Some(drawing)) => {
+            drawn_tool(tool, drawing, block.open, width, &mut lines);
+            lines.shrink();
+            return lines;
+        }
+        (Kind::Prompt(_) | Kind::Marker(_), Some(Drawing { body: Some(body), .. })) => {
+            drawn(body, width, &mut lines);
+            lines.shrink();
+            return lines;
+        }
+        _ => {}
+    }
     match &block.kind {
         Kind::Prompt(prompt) => prompt_rows(prompt, block.open, width, &mut lines),
         Kind::Answer(answer) => answer_foot(answer, width, &mut lines),
@@ -88,6 +101,49 @@ pub(super) fn rows(block: &Block, width: usize) -> Lines {
     }
     lines.shrink();
     lines
+}
+
+/// Rows that an extension drew, without their styles.
+fn drawn(rows: &[String], width: usize, lines: &mut Lines) {
+    for row in rows {
+        let text = anstream::adapter::strip_str(row).to_string();
+        one_row(lines, width, &[(&text, Role::Text)]);
+    }
+}
+
+/// The same of a call and its result. How it stands is told behind the first row; a part that no extension drew is as usual.
+fn drawn_tool(tool: &Tool, drawing: &Drawing, open: bool, width: usize, lines: &mut Lines) {
+    match &drawing.head {
+        None => tool_head(tool, width, lines),
+        Some(head) => {
+            let (state, role) = standing(&tool.state);
+            for (place, row) in head.iter().enumerate() {
+                let text = anstream::adapter::strip_str(row).to_string();
+                if place == 0 {
+                    let state = format!("  {state}");
+                    let room = width.saturating_sub(super::wrap::columns(&state).min(width / 2));
+                    one_row(lines, width, &[(&shortened(text.trim_end(), room), Role::Text), (&state, role)]);
+                } else {
+                    one_row(lines, width, &[(&text, Role::Text)]);
+                }
+            }
+        }
+    }
+    match &drawing.body {
+        None => tool_body(tool, open, width, lines),
+        Some(body) => drawn(body, width, lines),
+    }
+}
+
+/// A row as an extension drew it, with its styles, of a block that has `rows` of them; none where the program draws it.
+pub(super) fn drawn_row(block: &Block, row: usize, rows: usize) -> Option<&str> {
+    let drawing = block.drawing()?;
+    let of_head = drawing.head.as_ref().and_then(|head| head.get(row));
+    let of_body = || {
+        let body = drawing.body.as_ref()?;
+        body.get(row.checked_sub(rows.checked_sub(body.len())?)?)
+    };
+    of_head.or_else(of_body).map(|line| line.trim_end())
 }
 
 fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
@@ -176,14 +232,24 @@ fn thinking_head(thinking: &Thinking, width: usize, lines: &mut Lines) {
     one_row(lines, width, &[(&text, Role::Thinking)]);
 }
 
-fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
-    let (state, role) = match &tool.state {
+/// How a call stands, in a word.
+fn standing(state: &ToolState) -> (String, Role) {
+    match state {
         ToolState::Asked => ("… asked".to_owned(), Role::TextMuted),
         ToolState::Waiting => ("○ needs approval".to_owned(), Role::StatusWarning),
         ToolState::Running => ("… running".to_owned(), Role::StatusWarning),
         ToolState::Done => ("✓".to_owned(), Role::StatusOk),
         ToolState::Failed(error) => (format!("✗ {}", error.lines().next().unwrap_or("failed")), Role::StatusError),
-    };
+    }
+}
+
+fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
+    tool_head(tool, width, lines);
+    tool_body(tool, open, width, lines);
+}
+
+fn tool_head(tool: &Tool, width: usize, lines: &mut Lines) {
+    let (state, role) = standing(&tool.state);
     // While the model still writes the call its arguments are all there is.
     let main = if tool.main.is_empty() {
         tool.input.get(..tool.input.floor_char_boundary(200)).unwrap_or("")
@@ -217,6 +283,9 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
             ],
         );
     }
+}
+
+fn tool_body(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     if !open {
         // Who ran a command wants to see what it printed.
         if tool.name.starts_with('!') {

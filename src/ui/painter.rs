@@ -247,6 +247,10 @@ impl TranscriptLayout for Painter {
         self.rendered(block, width).high()
     }
 
+    fn text_width(&self, width: u16) -> u16 {
+        u16::try_from(compose::text_width(width)).unwrap_or(width)
+    }
+
     fn whole_height(&mut self, block: &Block, width: u16) -> usize {
         let rendered = self.rendered(block, width);
         let high = rendered.high();
@@ -466,6 +470,9 @@ impl Rendered {
         if let Some(rows) = &self.rows {
             for row in first.max(skip)..end.min(skip + rows.len()) {
                 canvas.put_row(x + gutter, at(row), right, rows, row - skip);
+                if let Some(line) = compose::drawn_row(block, row - skip, rows.len()) {
+                    canvas.put_styled(x + gutter, at(row), right, line, Role::Text);
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What is known of components of extensions beside what their thread says, and keys as they are told of them.
 
+use super::transcript::{BlockId, DrawingTerms};
 use crate::commands::{Key, KeyCode};
 use crate::domain::ScreenSize;
 
@@ -10,6 +11,29 @@ pub(super) struct Components {
     pub(super) screen: Option<ScreenSize>,
     /// Closed here; the worker has not said so yet.
     pub(super) closed: Vec<u64>,
+    /// The editor in the place of the draft.
+    pub(super) editor: Option<EditorLink>,
+}
+
+/// What is known of the editor beside what the thread says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EditorLink {
+    pub(super) id: u64,
+    /// Its text as it told last, and as it was told.
+    pub(super) told: String,
+    pub(super) sent: Option<String>,
+    /// The number of its newest act that was done.
+    pub(super) done: u64,
+    /// The person has typed here since it was last sent: of several screens, one sends.
+    pub(super) typed: bool,
+}
+
+/// A drawing that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AskedDrawing {
+    pub(super) id: u64,
+    pub(super) block: BlockId,
+    pub(super) terms: DrawingTerms,
 }
 
 /// A key as a terminal of xterm's kind sends it. Written here because the library that encodes keys (terminput 0.5.16) refuses

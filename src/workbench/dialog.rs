@@ -28,6 +28,8 @@ pub(super) struct Dialogs {
     pub(super) suggested: Option<u64>,
     /// The same of the draft of the new thread that they were led to last.
     pub(super) moved: Option<u64>,
+    /// The program of an extension that this screen was asked to run last.
+    pub(super) foreground: u64,
     /// The same of the newest call of the person.
     pub(super) calling: Option<u64>,
     /// The person knows of them.

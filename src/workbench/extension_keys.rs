@@ -17,7 +17,7 @@ impl Model {
     /// The components of the thread on the screen, the last one above the others.
     pub fn components(&self) -> impl Iterator<Item = &OpenComponent> {
         let open = self.view.state.iter().flat_map(|state| &state.extensions.components);
-        open.filter(|open| !self.view.components.closed.contains(&open.id))
+        open.filter(|open| open.editor.is_none()).filter(|open| !self.view.components.closed.contains(&open.id))
     }
 
     /// Gives the keys to the component that wants them, and tells extensions how large the screen is.
@@ -54,7 +54,7 @@ impl Model {
         }
     }
 
-    fn gesture(&mut self, gesture: Gesture) -> Effect {
+    pub(super) fn gesture(&mut self, gesture: Gesture) -> Effect {
         Effect::Send { id: self.sending(Sent::Other), command: Command::Gesture { gesture } }
     }
 
@@ -71,15 +71,23 @@ impl Model {
             self.drop_component();
             return Some(vec![self.gesture(Gesture::Close { component })]);
         }
-        Some(vec![self.gesture(Gesture::Type { component, data: sequence(key) })])
+        Some(vec![self.type_to(component, key)])
+    }
+
+    pub(super) fn type_to(&mut self, component: u64, key: Key) -> Effect {
+        self.gesture(Gesture::Type { component, data: sequence(key) })
     }
 
     /// Hands what is pasted to the component that has the keys; none where none has.
     pub(super) fn paste_of_component(&mut self, text: &str) -> Option<Vec<Effect>> {
         let component = self.keyed()?;
+        Some(vec![self.paste_to(component, text)])
+    }
+
+    pub(super) fn paste_to(&mut self, component: u64, text: &str) -> Effect {
         // What ends a paste is no part of one.
         let text = text.replace('\x1b', "");
-        Some(vec![self.gesture(Gesture::Type { component, data: format!("\x1b[200~{text}\x1b[201~") })])
+        self.gesture(Gesture::Type { component, data: format!("\x1b[200~{text}\x1b[201~") })
     }
 
     /// A typed line, where lines are all there is: its letters and enter; escape where it is empty.
@@ -90,16 +98,23 @@ impl Model {
         data.into_iter().map(|data| self.gesture(Gesture::Type { component, data })).collect()
     }
 
-    /// Runs what an extension offers under a key that means nothing else here; none where none does. A letter is always one
-    /// of the draft.
-    pub(super) fn shortcut(&mut self, key: Key) -> Option<Effect> {
+    /// What an extension offers under a key. A letter is always one of the draft.
+    fn shortcut_of(&self, key: Key) -> Option<&str> {
         if key.typed().is_some() {
             return None;
         }
         let state = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected && self.overlay.is_none())?;
         let named = |offered: &str| offered.replace('+', "-").parse::<Key>().is_ok_and(|own| own == key.normal());
-        let offered = state.extensions.shortcuts.iter().find(|offered| named(&offered.key))?.key.clone();
-        let command = Command::PressShortcut { key: offered };
+        state.extensions.shortcuts.iter().map(|offered| offered.key.as_str()).find(|offered| named(offered))
+    }
+
+    pub(super) fn has_shortcut(&self, key: Key) -> bool {
+        self.shortcut_of(key).is_some()
+    }
+
+    /// Runs what an extension offers under a key that means nothing else here; none where none does.
+    pub(super) fn shortcut(&mut self, key: Key) -> Option<Effect> {
+        let command = Command::PressShortcut { key: self.shortcut_of(key)?.to_owned() };
         Some(Effect::Send { id: self.sending(Sent::Other), command })
     }
 }

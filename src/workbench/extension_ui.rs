@@ -91,6 +91,24 @@ impl Model {
         effects
     }
 
+    /// Takes a program of an extension that is to have the terminal, if no other screen does.
+    pub(super) fn follow_foreground(&mut self) -> Option<Effect> {
+        let state = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected)?;
+        let wanted = state.extensions.foreground.as_ref()?;
+        if wanted.id <= self.view.dialogs.foreground {
+            return None;
+        }
+        self.view.dialogs.foreground = wanted.id;
+        let (id, program) = (wanted.id, Box::new(wanted.clone()));
+        let command = Command::TakeForeground { id };
+        Some(Effect::Send { id: self.sending(Sent::Foreground(program)), command })
+    }
+
+    /// The program that had the terminal has ended.
+    pub(super) fn foreground_over(&mut self, id: u64, code: Option<i32>) -> Vec<Effect> {
+        self.tell_worker(Sent::Other, Command::ForegroundOver { id, code })
+    }
+
     /// Takes what an extension calls the person for.
     fn take_call(&mut self) {
         let Some(state) = &self.view.state else { return };

@@ -124,10 +124,15 @@ pub fn regions(model: &Model) -> Regions {
     };
     // In the order of need: where one writes, how it stands, then the rest.
     let lines = u16::try_from(model.composer.rows()).unwrap_or(u16::MAX);
-    let composer = take(lines.clamp(1, COMPOSER_MOST).min((rows / 3).max(1)));
+    let editor = model.editor().map(|open| u16::try_from(open.lines.len()).unwrap_or(u16::MAX));
+    // An editor of an extension has its own frame and completions.
+    let composer = match editor {
+        Some(lines) => take(lines.clamp(1, (rows / 2).max(1))),
+        None => take(lines.clamp(1, COMPOSER_MOST).min((rows / 3).max(1))),
+    };
     let status = take(u16::from(rows >= 2));
     let approval = take(approval_rows(model, width, rows));
-    let border = take(u16::from(rows >= 5));
+    let border = take(u16::from(rows >= 5 && editor.is_none()));
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
     let queue = take(if rows >= 10 { u16::try_from(model.view.queued().count()).unwrap_or(3).min(3) } else { 0 });

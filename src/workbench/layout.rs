@@ -10,6 +10,11 @@ pub trait TranscriptLayout {
     /// Rows of `block` in a transcript of `width` columns.
     fn height(&mut self, block: &Block, width: u16) -> usize;
 
+    /// Columns of the text of blocks in a transcript of `width` columns.
+    fn text_width(&self, width: u16) -> u16 {
+        width
+    }
+
     /// Rows it will have when all of it is laid out, about; 0 while nothing of it is. See [`Self::is_behind`].
     fn whole_height(&mut self, block: &Block, width: u16) -> usize {
         self.height(block, width)

@@ -7,7 +7,7 @@ use super::transcript::Transcript;
 use crate::commands::CommandId;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
-    ApprovalEvent, ControlEvent, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
+    ApprovalEvent, ControlEvent, Drawing, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
     ThreadEvent, ThreadId, ToolEvent, Waiting,
 };
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
@@ -194,38 +194,8 @@ impl Model {
                 self.lost();
                 Vec::new()
             }
-            FromWorker::Ack { id } => {
-                match self.view.sent.remove(&id) {
-                    Some(Sent::Leave(destination)) => return self.go_to(destination),
-                    Some(Sent::Queue) => self.queue_answered(),
-                    Some(Sent::Prompt | Sent::Shell(_) | Sent::FrozenRequest | Sent::Approval | Sent::Other) | None => {
-                    }
-                }
-                Vec::new()
-            }
-            FromWorker::Error { id, message } => {
-                let sent = self.view.sent.remove(&id);
-                if sent == Some(Sent::Approval) {
-                    self.answer_failed();
-                }
-                if sent == Some(Sent::Queue) {
-                    self.queue_answered();
-                }
-                if let Some(Sent::Shell(text)) = &sent {
-                    self.composer.put_back(text);
-                    self.complete();
-                }
-                let look_again = sent == Some(Sent::FrozenRequest);
-                if matches!(sent, Some(Sent::Prompt | Sent::FrozenRequest)) {
-                    self.give_back(|waits| waits.id == id && waits.prompt.is_none());
-                    if self.view.activity.phase == Phase::Sending {
-                        self.enter(Phase::Idle);
-                    }
-                }
-                let level = if matches!(sent, Some(Sent::Leave(_))) { Level::Info } else { Level::Error };
-                self.say(level, message);
-                if look_again { self.preview_request() } else { Vec::new() }
-            }
+            FromWorker::Ack { id } => self.acknowledged(id),
+            FromWorker::Error { id, message } => self.refused(id, message),
             FromWorker::Event { offset, next_offset, record } => {
                 if !self.view.takes(&record, offset, next_offset) {
                     return Vec::new();
@@ -266,7 +236,60 @@ impl Model {
                 Vec::new()
             }
             FromWorker::State(state) => self.stands(state),
+            FromWorker::Drawn { id, drawing } => {
+                self.view.sent.remove(&id);
+                self.drawn(id, drawing);
+                Vec::new()
+            }
         }
+    }
+
+    /// The worker did what was asked of it.
+    fn acknowledged(&mut self, id: u64) -> Vec<Effect> {
+        match self.view.sent.remove(&id) {
+            Some(Sent::Leave(destination)) => return self.go_to(destination),
+            Some(Sent::Queue) => self.queue_answered(),
+            Some(Sent::Foreground(program)) => return vec![Effect::RunForeground(program)],
+            Some(
+                Sent::Prompt | Sent::Shell(_) | Sent::FrozenRequest | Sent::Approval | Sent::Drawing | Sent::Other,
+            )
+            | None => {}
+        }
+        Vec::new()
+    }
+
+    /// It did not, and says why.
+    fn refused(&mut self, id: u64, message: String) -> Vec<Effect> {
+        let sent = self.view.sent.remove(&id);
+        if sent == Some(Sent::Drawing) {
+            // The program draws it then.
+            self.drawn(id, Drawing::default());
+            return Vec::new();
+        }
+        if let Some(Sent::Foreground(_)) = sent {
+            // Another screen has it.
+            return Vec::new();
+        }
+        if sent == Some(Sent::Approval) {
+            self.answer_failed();
+        }
+        if sent == Some(Sent::Queue) {
+            self.queue_answered();
+        }
+        if let Some(Sent::Shell(text)) = &sent {
+            self.composer.put_back(text);
+            self.complete();
+        }
+        let look_again = sent == Some(Sent::FrozenRequest);
+        if matches!(sent, Some(Sent::Prompt | Sent::FrozenRequest)) {
+            self.give_back(|waits| waits.id == id && waits.prompt.is_none());
+            if self.view.activity.phase == Phase::Sending {
+                self.enter(Phase::Idle);
+            }
+        }
+        let level = if matches!(sent, Some(Sent::Leave(_))) { Level::Info } else { Level::Error };
+        self.say(level, message);
+        if look_again { self.preview_request() } else { Vec::new() }
     }
 
     fn growing(&mut self, change: impl FnOnce(&mut Transcript)) {

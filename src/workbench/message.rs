@@ -2,6 +2,7 @@
 
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
+use super::export_form::ExportForm;
 use super::fork::{ForkMade, Forking};
 pub use super::rows::{PipelineLine, PromptRow};
 
@@ -9,8 +10,8 @@ use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record, Status,
-    ThreadId, ToAttach, Tokens, Values, Waiting,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record,
+    Status, ThreadId, ToAttach, ToDraw, Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -196,6 +197,11 @@ pub enum Message {
     Runs(Box<ProjectRuns>),
     /// Something that people write was saved: settings, items, themes.
     Saved,
+    /// The program of an extension that had the terminal has ended (answer to [`Effect::RunForeground`]).
+    ForegroundOver {
+        id: u64,
+        code: Option<i32>,
+    },
     /// What the pieces of some code are (answer to [`Effect::Colour`]).
     Coloured {
         id: CodeId,
@@ -269,6 +275,7 @@ impl Message {
             Self::Runs(_) => "runs",
             Self::Saved => "saved",
             Self::Coloured { .. } => "coloured",
+            Self::ForegroundOver { .. } => "foreground over",
         }
     }
 }
@@ -284,29 +291,6 @@ pub enum PeekNews {
     Worker(Box<FromWorker>),
     /// Nobody runs it, or nobody any more.
     Alone,
-}
-
-/// A form in which a thread is written out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportForm {
-    Markdown,
-    Html,
-    /// The log itself.
-    JsonLines,
-}
-
-impl ExportForm {
-    pub const ALL: [Self; 3] = [Self::Markdown, Self::Html, Self::JsonLines];
-
-    /// Its word in commands, and the ending of its files.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Markdown => "md",
-            Self::Html => "html",
-            Self::JsonLines => "jsonl",
-        }
-    }
 }
 
 /// A request, layer by layer.
@@ -664,6 +648,13 @@ pub enum Effect {
     },
     /// Work out the colours of some code.
     Colour(Code),
+    /// Ask the worker how extensions draw something (answered by [`FromWorker::Drawn`]).
+    Draw {
+        id: u64,
+        to_draw: ToDraw,
+    },
+    /// Give the terminal to a program of an extension until it has ended.
+    RunForeground(Box<Foreground>),
     /// Open a file in `$EDITOR`, at its line where the editor can.
     OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.

@@ -18,9 +18,12 @@ mod context_browser;
 pub mod counter;
 pub mod dialog;
 mod drafts;
+mod drawing;
 mod dropped;
 mod entries;
 pub mod export;
+mod export_form;
+mod extension_editor;
 mod extension_keys;
 mod extension_ui;
 mod following;
@@ -69,10 +72,11 @@ mod tests;
 
 pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
+pub use export_form::ExportForm;
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews,
-    PipelineLine, ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
+    Button, DirectiveChoice, Effect, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews, PipelineLine,
+    ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

@@ -112,6 +112,7 @@ impl Peek {
             | FromWorker::Ack { .. }
             | FromWorker::Error { .. }
             | FromWorker::Preview { .. }
+            | FromWorker::Drawn { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => false,

@@ -2,10 +2,11 @@
 
 use super::completion::Completed;
 use super::composer::Composer;
+use super::export_form::ExportForm;
 use super::fork::Forking;
 use super::geometry;
 use super::layout::TranscriptLayout;
-use super::message::{Effect, ExportForm, Level, ModelChoice, Source, Upkeep};
+use super::message::{Effect, Level, ModelChoice, Source, Upkeep};
 use super::model::Model;
 use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};

@@ -6,6 +6,7 @@ mod commands;
 mod component;
 mod counter;
 mod dialog;
+mod drawn;
 mod kin;
 mod layers;
 mod line;

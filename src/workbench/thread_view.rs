@@ -2,7 +2,7 @@
 //! thread has a view of its own, made from nothing.
 
 use super::approval::Approvals;
-use super::component::Components;
+use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
 use super::fork::Forking;
 use super::layout::Position;
@@ -10,7 +10,7 @@ use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{Event, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
+use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,6 +106,10 @@ pub(super) enum Sent {
     Queue,
     /// Where the person goes if extensions let them.
     Leave(Destination),
+    /// How extensions draw something.
+    Drawing,
+    /// A program of an extension that is to have the terminal.
+    Foreground(Box<Foreground>),
     Other,
 }
 
@@ -146,6 +150,8 @@ pub struct ThreadView {
     /// What was done about questions of extensions.
     pub(super) dialogs: Dialogs,
     pub(super) components: Components,
+    /// The drawing of an extension that is waited for.
+    pub(super) asked_drawing: Option<AskedDrawing>,
     pub activity: Activity,
     /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
     pub(super) stopped: Option<&'static str>,
@@ -194,6 +200,7 @@ impl ThreadView {
             breakpoints: Vec::new(),
             dialogs: Dialogs::default(),
             components: Components::default(),
+            asked_drawing: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             stopped: None,
             works_since: None,

@@ -180,6 +180,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
         Message::Runs(runs) => model.trust_listed(*runs),
         Message::Saved => model.saved(),
+        Message::ForegroundOver { id, code } => model.foreground_over(id, code),
         Message::Coloured { id, colouring } => {
             model.coloured(id, colouring);
             Vec::new()
@@ -195,7 +196,9 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     effects.extend(model.settle(layout));
     model.follow_dialogs();
     effects.extend(model.follow_components());
+    effects.extend(model.follow_editor(layout));
     effects.extend(model.follow_move());
+    effects.extend(model.follow_foreground());
     model.settle_approval();
     effects.extend(model.call_attention());
     effects
@@ -205,6 +208,9 @@ impl Model {
     fn key(&mut self, layout: &mut dyn TranscriptLayout, key: Key) -> Vec<Effect> {
         self.unmark();
         if let Some(effects) = self.key_of_component(key) {
+            return effects;
+        }
+        if let Some(effects) = self.key_of_editor(key) {
             return effects;
         }
         let contexts = self.contexts();
@@ -241,7 +247,7 @@ impl Model {
     }
 
     fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
-        if let Some(effects) = self.paste_of_component(text) {
+        if let Some(effects) = self.paste_of_component(text).or_else(|| self.paste_of_editor(text)) {
             return effects;
         }
         match &mut self.overlay {
@@ -338,7 +344,7 @@ impl Model {
         self.with_sheet(|sheet, height| sheet.go_on(width, height));
         debug_assert!(self.view.link == Link::Draft || self.view.link == Link::Starting || self.view.thread.is_some());
         let older = self.settle_views(layout);
-        older.into_iter().chain(self.want_colours(layout)).collect()
+        older.into_iter().chain(self.want_colours(layout)).chain(self.want_drawing(layout)).collect()
     }
 }
 

@@ -371,6 +371,7 @@ fn size(item: &Item) -> usize {
             | FromWorker::Ack { .. }
             | FromWorker::Error { .. }
             | FromWorker::Preview { .. }
+            | FromWorker::Drawn { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => 0,

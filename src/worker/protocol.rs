@@ -6,13 +6,13 @@
 //! gets the request that it would make.
 
 use crate::domain::event::Delta;
-use crate::domain::{CallId, Draft, Preview, Record, ThreadId};
+use crate::domain::{CallId, Draft, Drawing, Gesture, Preview, Record, ThreadId, ToDraw};
 use serde::{Deserialize, Serialize};
 
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The longest message of a client, in bytes of its line. A longer one is refused before it is sent.
 pub const LONGEST_COMMAND: usize = 16 << 20;
@@ -41,6 +41,11 @@ pub enum ToWorker {
     Preview {
         id: u64,
         draft: Draft,
+    },
+    /// How do extensions draw this? Answered by [`FromWorker::Drawn`] or an error.
+    Draw {
+        id: u64,
+        to_draw: ToDraw,
     },
     /// The client is leaving in order: a worker with nothing left to do may end at once.
     Goodbye,
@@ -72,6 +77,10 @@ pub enum FromWorker {
     Preview {
         id: u64,
         preview: Box<Preview>,
+    },
+    Drawn {
+        id: u64,
+        drawing: Drawing,
     },
     /// A log line. `offset` is where it begins, `next_offset` where the next will.
     Event {
@@ -109,4 +118,23 @@ pub enum FromWorker {
     Bye {
         reason: String,
     },
+}
+
+/// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
+/// or a key runs.
+pub(super) fn decides(command: &Command) -> bool {
+    let types = matches!(
+        command,
+        Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } }
+    );
+    types
+        || matches!(
+            command,
+            Command::Approve { .. }
+                | Command::AnswerDialog { .. }
+                | Command::PressShortcut { .. }
+                | Command::RunCommand { .. }
+                | Command::TakeForeground { .. }
+                | Command::ForegroundOver { .. }
+        )
 }

@@ -8,10 +8,10 @@
 
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
-use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
+use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, decides};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, ContentHash, Event, Gesture, Record, RequestEvent, State, ThreadId, ToolEvent};
+use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
@@ -39,6 +39,9 @@ const LONGEST_HELLO: usize = 4 << 10;
 
 /// What all clients together may be sending at a moment.
 const MOST_INCOMING: usize = 2 * LONGEST_COMMAND;
+
+/// Drawings of extensions that a client may wait for.
+const DRAWINGS: usize = 4;
 
 /// So many large messages are made at a time.
 const AT_ONCE: usize = 2;
@@ -373,16 +376,7 @@ impl Hub {
             }
             None => return,
         };
-        let most = self.shared.most_clients;
-        let enters = self.shared.presence.send_if_modified(|presence| {
-            let enters = presence.clients < most;
-            if enters {
-                presence.clients += 1;
-                presence.ever = true;
-            }
-            enters
-        });
-        if !enters {
+        if !self.enters() {
             outbox.push(FromWorker::Refused { reason: self.full() });
             return;
         }
@@ -394,7 +388,9 @@ impl Hub {
         });
         let mut orderly = false;
         let mut client = None;
-        let (mut previews, mut leaves) = (JoinSet::new(), JoinSet::new());
+        // The program that has the terminal of this client.
+        let mut foreground = None;
+        let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
             match message {
@@ -420,10 +416,7 @@ impl Hub {
                 }
                 ToWorker::Command { id, command } => {
                     // Commands are taken one after another; the driver answers as soon as it has recorded them.
-                    outbox.push(match handle.ask(command).await {
-                        Ok(()) => FromWorker::Ack { id },
-                        Err(message) => FromWorker::Error { id, message },
-                    });
+                    outbox.push(command_answered(&handle, id, command, &mut foreground).await);
                 }
                 ToWorker::Preview { id, draft } => {
                     // A command of the context may take long: others are heard meanwhile.
@@ -437,6 +430,16 @@ impl Hub {
                     });
                     while previews.try_join_next().is_some() {}
                 }
+                ToWorker::Draw { id, .. } if drawings.len() >= DRAWINGS => {
+                    outbox.push(FromWorker::Error { id, message: "too much is being drawn".to_owned() });
+                }
+                ToWorker::Draw { id, to_draw } => {
+                    let (handle, outbox) = (handle.clone(), outbox.clone());
+                    drawings.spawn(async move {
+                        outbox.push(FromWorker::Drawn { id, drawing: handle.draw(to_draw).await });
+                    });
+                    while drawings.try_join_next().is_some() {}
+                }
                 ToWorker::Goodbye => {
                     orderly = true;
                     break;
@@ -444,10 +447,26 @@ impl Hub {
             }
         }
         self.leave(client);
+        if let Some(id) = foreground {
+            let _ended = handle.ask(Command::ForegroundOver { id, code: None }).await;
+        }
         self.shared.presence.send_modify(|presence| {
             presence.clients -= 1;
             presence.orderly = orderly;
         });
+    }
+
+    /// Counts a client, unless there are as many as may be.
+    fn enters(&self) -> bool {
+        let most = self.shared.most_clients;
+        self.shared.presence.send_if_modified(|presence| {
+            let enters = presence.clients < most;
+            if enters {
+                presence.clients += 1;
+                presence.ever = true;
+            }
+            enters
+        })
     }
 
     /// Sends the log from `from` on, then puts the client among those that hear everything.
@@ -618,6 +637,21 @@ impl Audience for Hub {
     }
 }
 
+/// The answer to a command. `foreground` is the program that has the terminal of the client.
+async fn command_answered(handle: &Handle, id: u64, command: Command, foreground: &mut Option<u64>) -> FromWorker {
+    let taken = if let Command::TakeForeground { id } = command { Some(id) } else { None };
+    let is_over = matches!(command, Command::ForegroundOver { .. });
+    match handle.ask(command).await {
+        Ok(()) => {
+            if taken.is_some() || is_over {
+                *foreground = taken;
+            }
+            FromWorker::Ack { id }
+        }
+        Err(message) => FromWorker::Error { id, message },
+    }
+}
+
 /// Sends a message while nothing else is made for this client; one that takes nothing of it is gone.
 async fn send_large(message: FromWorker, writer: &mut LineWriter) -> io::Result<()> {
     let mut line = serde_json::to_vec(&message)?;
@@ -627,20 +661,6 @@ async fn send_large(message: FromWorker, writer: &mut LineWriter) -> io::Result<
         return Err(io::ErrorKind::TimedOut.into());
     }
     Ok(())
-}
-
-/// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
-/// or a key runs.
-fn decides(command: &Command) -> bool {
-    let types = matches!(command, Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Close { .. } });
-    types
-        || matches!(
-            command,
-            Command::Approve { .. }
-                | Command::AnswerDialog { .. }
-                | Command::PressShortcut { .. }
-                | Command::RunCommand { .. }
-        )
 }
 
 #[cfg(test)]

@@ -76,8 +76,8 @@ export function makeApi(extension) {
       changed(extension, "flag", name);
     },
     getFlag(name) {
-      if (!extension.flags.has(name)) return undefined;
-      return ask("flag", { name }) ?? presetOf(name);
+      const flag = extension.flags.get(name);
+      return flag && (flagValue(flag.type, ask("flag", { name })) ?? presetOf(name));
     },
     registerMessageRenderer(type, render) {
       if (typeof render !== "function") throw new TypeError(`the renderer of "${type}" must be a function`);
@@ -130,6 +130,12 @@ export function makeApi(extension) {
     },
   };
   return pi;
+}
+
+/** What the command line says of a flag of this type; undefined where that is no value of it. */
+function flagValue(type, given) {
+  if (type === "string") return typeof given === "string" ? given : undefined;
+  return { true: true, false: false }[String(given)];
 }
 
 /** Runs a program without a shell. Never rejects: what goes wrong is in the result. */

@@ -6,7 +6,7 @@
 import { ask, describeError } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { theme } from "./theme.js";
-import { drawComponent } from "./components.js";
+import { linesFrom } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
 import { attempt, attemptNow, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
 import { signalFor } from "./signals.js";
@@ -102,7 +102,7 @@ function linesOf(extension, event, make, width, kept) {
   const component = attemptNow(extension, event, make, undefined);
   if (!component || typeof component.render !== "function") return { result: undefined };
   kept?.(component);
-  return { result: drawComponent(extension, component, width, event) };
+  return { result: linesFrom(extension, component, width, event) };
 }
 
 export function renderToolCall(name, callId, args, width, options = {}) {

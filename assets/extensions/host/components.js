@@ -101,16 +101,20 @@ export const placeOptions = (id, columns, rows) => {
 
 export const openPlace = (place, args) => ask("ui.open", { component: place.id, kind: place.kind, options: optionsOf(place), ...args });
 
-/** Lines of a component at a width, cut and bounded. */
+/** Lines of a component at a width, cut and bounded; one that fails has a line that says so. */
 export function drawComponent(extension, component, width, event = "render") {
   const failed = [`[${extension.path.split("/").at(-1)}: drawing failed]`];
-  const lines = attemptNow(extension, event, () => {
+  return linesFrom(extension, component, width, event) ?? failed.map((line) => cutLine(line, width));
+}
+
+/** The same, undefined where it fails. */
+export function linesFrom(extension, component, width, event) {
+  return attemptNow(extension, event, () => {
     const drawn = component.render(width);
     if (!Array.isArray(drawn)) throw new TypeError("render must return an array of lines");
     const list = drawn.length > MAX_LINES ? drawn.slice(0, MAX_LINES) : drawn;
     return list.map((line) => cutLine(String(line), width));
   }, undefined);
-  return lines ?? failed.map((line) => cutLine(line, width));
 }
 
 const cutLine = (line, width) => truncateToWidth(/[\n\r]/.test(line) ? line.replace(/[\n\r]+/g, " ") : line, width, "");
@@ -131,9 +135,24 @@ export function inputPlace(id, data) {
     if (isKeyRelease(passed) && !target.wantsKeyRelease) return false;
     if (typeof target.handleInput !== "function") return false;
     target.handleInput(passed);
+    tellText(place);
     ask("ui.redraw", { component: id, force: false });
     return true;
   }, false);
+}
+
+/** What an editor holds, for whoever counts and sends it: not every editor tells of its changes. */
+function tellText({ kind, component }) {
+  if (kind === "editor" && typeof component.getText === "function") ask("ui.setEditorText", { text: String(component.getText()), from: "component" });
+}
+
+/** The text of an editor is this from here on. */
+export function writePlace(id, text) {
+  const place = mounted.get(id);
+  if (!place) return;
+  attemptNow(place.extension, "editor text", () => place.component.setText?.(text));
+  tellText(place);
+  ask("ui.redraw", { component: id, force: false });
 }
 
 export function focusPlace(id, focused) {

@@ -135,7 +135,10 @@ export const editorTheme = () => ({ borderColor: (text) => theme.fg("borderMuted
 /** An editor in place of the host's: what it sends goes where the host's would. */
 function wireEditor(editor) {
   if (!editor) return editor;
-  editor.onSubmit ??= (text) => ask("ui.submit", { text });
+  editor.onSubmit ??= (text) => {
+    editor.addToHistory?.(text);
+    ask("ui.submit", { text });
+  };
   editor.onChange ??= (text) => ask("ui.setEditorText", { text, from: "component" });
   editor.focused = true;
   return editor;

@@ -90,6 +90,8 @@ impl<A: Audience> Driver<A> {
             // Whoever hosts the thread asks beside what it does.
             Command::Leave { .. } => {}
             Command::Gesture { gesture } => self.settings.handlers.gesture(gesture),
+            Command::TakeForeground { id } => self.dialogs.take_foreground(id)?,
+            Command::ForegroundOver { id, code } => self.dialogs.foreground_over(id, code),
             Command::PressShortcut { key } => self.press(key)?,
             Command::AnswerDialog { id, reply } => self.answer_dialog(id, reply)?,
             Command::Release => {

@@ -1,8 +1,8 @@
 //! Questions of extensions to the person, what they show and draw, and their commands that run.
 
 use crate::domain::{
-    ContentHash, Dialog, DialogReply, ExtensionEntry, ModelRef, NumberedText, OfExtensions, OpenComponent, OpenDialog,
-    Shown,
+    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, NumberedText,
+    OfExtensions, OpenComponent, OpenDialog, Shown,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -26,6 +26,7 @@ pub(super) enum Asked {
     Dialog { from: String, dialog: Dialog, reply: oneshot::Sender<Option<DialogReply>> },
     Show(Shown),
     Components(Vec<OpenComponent>, oneshot::Sender<()>),
+    Foreground(ForegroundProgram, oneshot::Sender<()>, oneshot::Sender<Option<i32>>),
     Notice(String),
     Suggest(String),
     Attention(String),
@@ -46,18 +47,30 @@ pub(super) struct Dialogs {
     pub(super) suggested: Option<NumberedText>,
     shown: Vec<Shown>,
     pub(super) components: Vec<OpenComponent>,
+    /// The program that is to have a terminal, or has it.
+    pub(super) foreground: Option<ForegroundWait>,
+    /// How many there were.
+    pub(super) foregrounds: u64,
     /// How many wait, and components that a person attends to.
     count: watch::Sender<usize>,
     /// Commands of extensions that run beside the thread.
     pub(super) running: JoinSet<(String, Result<(), String>)>,
-    /// They are asked whether a person may leave.
-    pub(super) leaving: JoinSet<()>,
+    /// They are asked whether a person may leave, and how they draw something.
+    pub(super) asked_beside: JoinSet<()>,
     /// Calls of models that they make.
     pub(super) calls: JoinSet<Called>,
     /// Ends them.
     pub(super) closing: watch::Sender<bool>,
     /// How many were made.
     pub(super) called: u32,
+}
+
+/// A program that is to have a terminal, or has it.
+pub(super) struct ForegroundWait {
+    pub(super) wanted: Foreground,
+    /// Told when a screen has taken it.
+    pub(super) taken: Option<oneshot::Sender<()>>,
+    pub(super) over: oneshot::Sender<Option<i32>>,
 }
 
 /// A call of a model that is over.
@@ -84,9 +97,11 @@ impl Default for Dialogs {
             moved: None,
             shown: Vec::new(),
             components: Vec::new(),
+            foreground: None,
+            foregrounds: 0,
             count: watch::Sender::new(0),
             running: JoinSet::new(),
-            leaving: JoinSet::new(),
+            asked_beside: JoinSet::new(),
             calls: JoinSet::new(),
             closing: watch::Sender::new(false),
             called: 0,
@@ -107,7 +122,48 @@ impl Dialogs {
             shortcuts: handlers.shortcuts(),
             components: self.components.clone(),
             guards_leaving: handlers.guards_leaving(),
-            draws: handlers.draw(),
+            draws: handlers.has_extensions(),
+            foreground: self.waiting_program().cloned(),
+            drawn: handlers.drawn(),
+        }
+    }
+
+    /// The program that no screen has taken yet.
+    fn waiting_program(&self) -> Option<&Foreground> {
+        let waits = self.foreground.as_ref()?;
+        waits.taken.as_ref().is_some_and(|taken| !taken.is_closed()).then_some(&waits.wanted)
+    }
+
+    /// A program waits for a terminal, unless another one does or has it.
+    pub(super) fn bring_forward(
+        &mut self,
+        program: ForegroundProgram,
+        taken: oneshot::Sender<()>,
+        over: oneshot::Sender<Option<i32>>,
+    ) {
+        if self.foreground.as_ref().is_some_and(|other| !other.over.is_closed()) {
+            return;
+        }
+        self.foregrounds += 1;
+        let wanted = Foreground { id: self.foregrounds, program };
+        self.foreground = Some(ForegroundWait { wanted, taken: Some(taken), over });
+    }
+
+    /// A screen takes it.
+    ///
+    /// # Errors
+    /// The sentence for that screen, where it may not.
+    pub(super) fn take_foreground(&mut self, id: u64) -> Result<(), String> {
+        let waits = self.foreground.as_mut().filter(|waits| waits.wanted.id == id);
+        let taken = waits.and_then(|waits| waits.taken.take());
+        let told = taken.is_some_and(|taken| taken.send(()).is_ok());
+        if told { Ok(()) } else { Err("that program no longer waits for a terminal".to_owned()) }
+    }
+
+    /// It has ended, or the screen that ran it is gone.
+    pub(super) fn foreground_over(&mut self, id: u64, code: Option<i32>) {
+        if let Some(waits) = self.foreground.take_if(|waits| waits.wanted.id == id) {
+            let _gone = waits.over.send(code);
         }
     }
 

@@ -8,15 +8,17 @@ use super::stage::within;
 use crate::domain::command::LONG_NAME;
 use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, Dialog, DialogReply, Event, ExtensionEntry, Leaving, NumberedText, OpenComponent, OpenDialog, PromptEvent,
-    Shown, ThreadEvent, ThreadKind,
+    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, NumberedText,
+    OpenComponent, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
 use crate::ports::tools::Waiting;
 use crate::ports::{ModelAnswer, ModelCall, ThreadAccess};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 impl<A: Audience> Driver<A> {
     /// The command of an extension that a prompt is, and what stands behind its name.
@@ -79,11 +81,21 @@ impl<A: Audience> Driver<A> {
     /// Asks extensions beside the thread whether a person may leave it. Who does not answer in time has nothing against it.
     pub(super) fn may_leave(&mut self, leaving: Leaving, reply: oneshot::Sender<Result<(), String>>) {
         let (handlers, person) = (Arc::clone(&self.settings.handlers), self.dialogs.watch());
-        self.dialogs.leaving.spawn(async move {
+        self.dialogs.asked_beside.spawn(async move {
             let answer = within(DEADLINE, Some(person), handlers.may_leave(leaving)).await;
             let _gone = reply.send(answer.unwrap_or(Ok(())));
         });
-        while self.dialogs.leaving.try_join_next().is_some() {}
+        while self.dialogs.asked_beside.try_join_next().is_some() {}
+    }
+
+    /// Asks extensions how they draw something, beside everything else. One that takes too long does not draw it.
+    pub(super) fn draw(&mut self, to_draw: ToDraw, reply: oneshot::Sender<Drawing>) {
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.dialogs.asked_beside.spawn(async move {
+            let drawn = timeout(DEADLINE, handlers.drawing(to_draw)).await;
+            let _gone = reply.send(drawn.unwrap_or_default());
+        });
+        while self.dialogs.asked_beside.try_join_next().is_some() {}
     }
 
     pub(super) async fn extension_asks(&mut self, asked: Asked) {
@@ -100,6 +112,7 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
             }
             Asked::Show(shown) => self.dialogs.show(shown),
+            Asked::Foreground(program, taken, over) => self.dialogs.bring_forward(program, taken, over),
             Asked::Call(call, reply) => self.call_model(*call, reply).await,
             Asked::Components(open, done) => {
                 let size = open.iter().flat_map(|component| &component.lines).map(String::len).sum::<usize>();
@@ -167,6 +180,9 @@ impl<A: Audience> Driver<A> {
 /// Bytes of one entry that an extension leaves; a larger one is not kept.
 const LARGEST_ENTRY: usize = 1 << 20;
 
+/// A program that no screen has taken by then is not run.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+
 /// A driver, for its own extensions: they keep it from ending no more than it keeps itself.
 struct Access(mpsc::WeakSender<DriverMessage>);
 
@@ -216,6 +232,16 @@ impl ThreadAccess for Access {
 
     fn components(&self, open: Vec<OpenComponent>) -> Waiting<'static, ()> {
         self.done(|done| Asked::Components(open, done))
+    }
+
+    fn foreground(&self, program: ForegroundProgram) -> Waiting<'static, Option<i32>> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let ((taken, is_taken), (over, is_over)) = (oneshot::channel(), oneshot::channel());
+            sender?.send(DriverMessage::Extension(Asked::Foreground(program, taken, over))).await.ok()?;
+            timeout(TAKEN_WITHIN, is_taken).await.ok()?.ok()?;
+            is_over.await.ok().flatten()
+        })
     }
 
     fn notice(&self, text: String) {

@@ -2,7 +2,7 @@
 
 use super::dialogs::Asked;
 use crate::domain::event::{CancelScope, EndReason};
-use crate::domain::{Command, Draft, Leaving, Preview};
+use crate::domain::{Command, Draft, Drawing, Leaving, Preview, ToDraw};
 use std::collections::VecDeque;
 use std::future::pending;
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +20,8 @@ pub(super) enum DriverMessage {
     Preview(Draft, oneshot::Sender<Result<Preview, String>>),
     /// Whether extensions let a person leave it.
     MayLeave(Leaving, oneshot::Sender<Result<(), String>>),
+    /// How extensions draw something.
+    Draw(ToDraw, oneshot::Sender<Drawing>),
     /// An extension of this thread wants something.
     Extension(Asked),
     Leave(EndReason),
@@ -59,6 +61,15 @@ impl Handle {
             return Ok(());
         }
         answer.await.unwrap_or(Ok(()))
+    }
+
+    /// How extensions draw something of the conversation; nothing of it where they do not.
+    pub async fn draw(&self, to_draw: ToDraw) -> Drawing {
+        let (reply, answer) = oneshot::channel();
+        if self.sender.send(DriverMessage::Draw(to_draw, reply)).await.is_err() {
+            return Drawing::default();
+        }
+        answer.await.unwrap_or_default()
     }
 
     /// Asks the driver to end in order.

@@ -21,7 +21,7 @@ use crate::domain::{
     RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
-use crate::ports::tools::Isolation;
+use crate::ports::tools::{Isolation, OwnCommand};
 use crate::ports::{Approvals, Clock, Handlers, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
@@ -210,6 +210,7 @@ impl<A: Audience> Driver<A> {
                     }
                     DriverMessage::Preview(draft, reply) => self.preview(draft, reply),
                     DriverMessage::MayLeave(leaving, reply) => self.may_leave(leaving, reply),
+                    DriverMessage::Draw(to_draw, reply) => self.draw(to_draw, reply),
                     DriverMessage::Extension(asked) => {
                         self.extension_asks(asked).await;
                         self.carry_out().await;
@@ -335,8 +336,9 @@ impl<A: Audience> Driver<A> {
                     self.tools.push(RunningTool::start(tools, call, item, Terms { preview, isolation, within_ms }));
                 }
                 Effect::StopTools => self.stop_tools(),
-                Effect::RunShell { call_id, command } => {
-                    self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
+                Effect::RunShell { call_id, command, shared } => {
+                    let own = OwnCommand { call_id, command, shared };
+                    self.shell = Some(RunningTool::shell(self.settings.tools.clone(), own));
                 }
                 Effect::EndShell => {
                     if let Some(shell) = self.shell.take() {

@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
-use crate::ports::tools::{Isolation, Waiting};
+use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value};
 use std::future::{Future, poll_fn};
@@ -225,14 +225,14 @@ impl RunningTool {
     }
 
     /// Runs a person's own command.
-    pub(super) fn shell(tools: Arc<dyn ToolRunner>, call_id: CallId, command: String) -> Self {
+    pub(super) fn shell(tools: Arc<dyn ToolRunner>, own: OwnCommand) -> Self {
         let (sender, news) = mpsc::channel(PIECES);
-        let id = call_id.clone();
+        let call_id = own.call_id.clone();
         let (stop, stopped) = oneshot::channel();
         let stopped = Box::pin(async move {
             let _by_word_or_with_the_driver = stopped.await;
         });
-        let job = Box::pin(async move { tools.shell(&id, &command, stopped, &Line(sender)).await });
+        let job = Box::pin(async move { tools.shell(&own, stopped, &Line(sender)).await });
         Self { call_id, job, news, stop: Some(stop), process: None, said: String::new() }
     }
 

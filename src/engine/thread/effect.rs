@@ -40,7 +40,7 @@ pub enum Effect {
     /// Stop the running tools.
     StopTools,
     /// Run the person's own command and emit `ShellEnded`.
-    RunShell { call_id: CallId, command: String },
+    RunShell { call_id: CallId, command: String, shared: bool },
     /// Ask it to end; `ShellEnded` follows with what it printed.
     StopShell,
     /// End it at once: the thread ends.

@@ -8,7 +8,7 @@ pub(super) fn started(thread: &mut Thread, call_id: &CallId, command: &str, shar
     thread.shells += 1;
     let (call_id, command) = (call_id.clone(), command.to_owned());
     thread.shell = Some(Shell { call_id: call_id.clone(), command: command.clone(), shared });
-    vec![Effect::RunShell { call_id, command }]
+    vec![Effect::RunShell { call_id, command, shared }]
 }
 
 pub(super) fn ended(thread: &mut Thread, call_id: &CallId, output: &str, error: Option<&str>) -> Vec<Effect> {

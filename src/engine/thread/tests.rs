@@ -595,7 +595,7 @@ fn a_persons_command_runs_beside_the_turn_and_is_told_with_the_next_prompt() {
     let (call_id, command) = (CallId("shell-1".into()), "ls".to_owned());
     let started =
         Event::Tool(ToolEvent::ShellStarted { call_id: call_id.clone(), command: command.clone(), shared: true });
-    assert_eq!(bench.feed(started), [Effect::RunShell { call_id: call_id.clone(), command }]);
+    assert_eq!(bench.feed(started), [Effect::RunShell { call_id: call_id.clone(), command, shared: true }]);
     assert_eq!(bench.feed(Event::Tool(ToolEvent::ShellEnded { call_id, output: "a file\n".into(), error: None })), []);
     assert_eq!(bench.thread.history.len(), 1, "nothing comes between a call and its answer");
     bench.answer(Message::assistant("done"), StopReason::EndTurn);

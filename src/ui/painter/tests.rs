@@ -6,7 +6,7 @@ const WIDTH: u16 = 62;
 
 fn answer(text: &str) -> Block {
     let answer = Answer { text: text.into(), request: 1, ended: Some(StopReason::EndTurn), summary: None };
-    Block { id: BlockId(1), revision: 0, open: false, kind: Kind::Answer(answer) }
+    Block { id: BlockId(1), revision: 0, open: false, kind: Kind::Answer(answer), message: None, drawn: None }
 }
 
 fn painter() -> Painter {

@@ -28,6 +28,12 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     {
         return Some(searched(search, area, canvas));
     }
+    if let Some(editor) = model.editor() {
+        for (y, line) in (area.y..area.y + area.height).zip(&editor.lines) {
+            canvas.put_styled(area.x, y, area.x + area.width, line, Role::Draft);
+        }
+        return None;
+    }
     let indent = if area.width > COMPOSER_INDENT { COMPOSER_INDENT } else { 0 };
     let right = area.x + area.width;
     let (row, column) = model.composer.caret();

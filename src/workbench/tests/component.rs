@@ -6,7 +6,7 @@ use crate::domain::{Gesture, OfExtensions, OfferedShortcut, OpenComponent, Scree
 use crate::workbench::overlay::Overlay;
 
 fn component(id: u64, focused: bool) -> OpenComponent {
-    OpenComponent { id, from: "pad.ts".to_owned(), at: None, focused, lines: vec![format!("drawn {id}")] }
+    OpenComponent { id, from: "pad.ts".to_owned(), at: None, focused, editor: None, lines: vec![format!("drawn {id}")] }
 }
 
 fn open(components: Vec<OpenComponent>) -> OfExtensions {
@@ -14,7 +14,7 @@ fn open(components: Vec<OpenComponent>) -> OfExtensions {
 }
 
 impl Session {
-    fn gestures(&mut self) -> Vec<Gesture> {
+    pub(super) fn gestures(&mut self) -> Vec<Gesture> {
         let gesture = |effect| {
             if let Effect::Send { command: Command::Gesture { gesture }, .. } = effect { Some(gesture) } else { None }
         };

@@ -5,8 +5,8 @@ use super::{
 };
 use crate::domain::event::StopReason;
 use crate::domain::{
-    ApprovalEvent, Attachment, CallId, ControlEvent, CustomMessage, Event, Message, Note, PromptEvent, Record,
-    RequestEvent, SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
+    ApprovalEvent, Attachment, CallId, ControlEvent, CustomMessage, Event, ExtensionEntry, Message, Note, PromptEvent,
+    Record, RequestEvent, SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
 };
 use crate::workbench::approval::short;
 use serde_json::Value;
@@ -16,6 +16,7 @@ impl Transcript {
     #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn apply(&mut self, record: Record) {
         let mut note = record.event.note().filter(|_| self.is_news(&record.event));
+        let mut message = None;
         self.permit(&record.event);
         match record.event {
             Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }) => {
@@ -55,6 +56,9 @@ impl Transcript {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }), None);
             }
+            Event::Thread(ThreadEvent::ExtensionEntry { entry }) => {
+                message = if let ExtensionEntry::Message { message } = entry { Some(message) } else { None };
+            }
             Event::Control(ControlEvent::TurnCancelled { .. })
             | Event::Thread(ThreadEvent::ThreadCancelled { .. } | ThreadEvent::ThreadKilled { .. }) => {
                 self.end_live(&StopReason::Cancelled);
@@ -80,7 +84,6 @@ impl Transcript {
                 | ThreadEvent::ThreadError { .. }
                 | ThreadEvent::ThreadHandoff { .. }
                 | ThreadEvent::ThreadContinued { .. }
-                | ThreadEvent::ExtensionEntry { .. }
                 | ThreadEvent::RiskNoted { .. }
                 | ThreadEvent::Notice { .. },
             )
@@ -118,7 +121,17 @@ impl Transcript {
             | Event::Unknown { .. } => {}
         }
         if let Some(Note { kind, text }) = note {
-            self.mark(kind, text);
+            let id = self.mark(kind, text);
+            if let Some(message) = message {
+                self.is_message(id, message);
+            }
+        }
+    }
+
+    /// A block shows this message of an extension.
+    fn is_message(&mut self, id: BlockId, message: CustomMessage) {
+        if let Some(block) = self.block_mut(id) {
+            block.message = Some(Box::new(message));
         }
     }
 
@@ -165,10 +178,12 @@ impl Transcript {
             None => (said.text.clone(), None),
         };
         self.said(Prompt { text, sent, ..said });
-        for CustomMessage { custom_type: role, text, .. } in messages.into_iter().filter(|one| one.display) {
+        for message in messages.into_iter().filter(|one| one.display) {
             let (images, files) = (Vec::new(), Vec::new());
+            let (text, role) = (message.text.clone(), message.custom_type.clone());
             let said = Prompt { text, sent: None, role, pending: false, number: None, images, files };
-            self.push(Kind::Prompt(said));
+            let id = self.push(Kind::Prompt(said));
+            self.is_message(id, message);
         }
         note
     }

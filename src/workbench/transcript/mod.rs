@@ -9,7 +9,7 @@ mod live;
 
 use crate::domain::event::{Denial, StopReason};
 use crate::domain::{
-    Attachment, CallId, CustomMessage, Image, ModelRef, Money, Note, NoteKind, Record, ThreadId, Tokens,
+    Attachment, CallId, CustomMessage, Drawing, Image, ModelRef, Money, Note, NoteKind, Record, ThreadId, Tokens,
 };
 use std::collections::VecDeque;
 
@@ -26,6 +26,29 @@ pub struct Block {
     /// Whether thinking, tool arguments and results are shown in full.
     pub open: bool,
     pub kind: Kind,
+    /// The message of an extension that it shows.
+    pub message: Option<Box<CustomMessage>>,
+    /// How an extension draws it.
+    pub drawn: Option<Box<Drawn>>,
+}
+
+/// How an extension drew a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    pub terms: DrawingTerms,
+    pub drawing: Drawing,
+}
+
+/// What a drawing was made for: it is made anew when something of it changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawingTerms {
+    /// Columns.
+    pub width: u16,
+    pub open: bool,
+    /// Whether the result of a call was there.
+    pub ended: bool,
+    /// The count of [`DrawnKinds::redraws`](crate::domain::DrawnKinds::redraws).
+    pub redraws: u64,
 }
 
 impl Block {
@@ -33,6 +56,7 @@ impl Block {
     #[must_use]
     pub fn folds(&self) -> bool {
         match &self.kind {
+            _ if self.message.is_some() && self.drawn.is_some() => true,
             Kind::Tool(_) | Kind::Thinking(_) => true,
             Kind::Prompt(prompt) => {
                 prompt.sent.is_some() || prompt.text.len() > 2_000 || prompt.text.lines().nth(24).is_some()
@@ -50,6 +74,14 @@ impl Block {
             Kind::Tool(tool) => tool.input.len() + tool.output.len(),
             Kind::Marker(marker) => marker.text.len(),
         }
+    }
+
+    /// How an extension draws it as it is shown now. Why a call was not run is always told in words of the program.
+    #[must_use]
+    pub fn drawing(&self) -> Option<&Drawing> {
+        let denied = matches!(&self.kind, Kind::Tool(tool) if tool.denied.is_some());
+        let drawn = self.drawn.as_ref().filter(|drawn| drawn.terms.open == self.open && !denied)?;
+        Some(&drawn.drawing)
     }
 
     /// Whether it tells what the context of the answer below was made from.
@@ -282,7 +314,7 @@ impl Transcript {
     pub(super) fn push(&mut self, kind: Kind) -> BlockId {
         let id = BlockId(self.next_id);
         self.next_id += 1;
-        self.blocks.push_back(Block { id, revision: 0, open: self.open, kind });
+        self.blocks.push_back(Block { id, revision: 0, open: self.open, kind, message: None, drawn: None });
         id
     }
 

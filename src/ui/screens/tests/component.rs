@@ -12,6 +12,7 @@ fn drawn(columns: u16, rows: u16) -> Session {
         from: "overlay.ts".into(),
         at: Some(Spot { column: columns - 30, row: 2, width: 28 }),
         focused: false,
+        editor: None,
         lines: lines(&[
             "╭──────────────────────────╮",
             "│ \u{1b}[31mred\u{1b}[39m 漢字 \u{1b}]0;no\u{7}          │",
@@ -23,6 +24,7 @@ fn drawn(columns: u16, rows: u16) -> Session {
         from: "pad.ts".into(),
         at: None,
         focused: true,
+        editor: None,
         lines: lines(&[
             "\u{1b}[36m────────────────\u{1b}[39m",
             "\u{1b}[1mchoose\u{1b}[22m one of these",

@@ -1,0 +1,94 @@
+//! How extensions draw calls of tools and messages of theirs.
+
+use super::extension_handlers::ExtensionHandlers;
+use super::extension_text::styled;
+use super::extension_thread::ExtensionThread;
+use super::tools_of_pi;
+use crate::domain::{Drawable, Drawing, DrawnKinds, ToDraw};
+use crate::extensions::{Ask, Engine};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Rows of one part, at most.
+const MOST_ROWS: usize = 400;
+
+impl ExtensionHandlers {
+    /// What of the conversation extensions draw.
+    pub(super) fn drawn(&self) -> DrawnKinds {
+        let listing = self.listing();
+        let of_kind = |kind: &'static str| {
+            let all = listing.drawings.iter().filter(move |one| one["kind"] == kind);
+            all.filter_map(|one| one["name"].as_str())
+        };
+        // People see the last part of an item.
+        let shown =
+            |name: &str| tools_of_pi::item(name).and_then(|item| item.rsplit('/').next()).unwrap_or(name).to_owned();
+        let messages = of_kind("message").map(str::to_owned).collect();
+        DrawnKinds { tools: of_kind("tool").map(shown).collect(), messages, redraws: self.thread.redraws() }
+    }
+
+    /// How they draw something; nothing of it where they do not.
+    pub(super) async fn drawing(&self, to_draw: ToDraw) -> Drawing {
+        let Some(engine) = self.engine() else { return Drawing::default() };
+        let (width, open) = (to_draw.width, to_draw.open);
+        let thread = Arc::clone(&self.thread);
+        // The log is read for it.
+        let asked = tokio::task::spawn_blocking(move || asks(&thread, to_draw)).await.unwrap_or_default();
+        let mut drawing = Drawing::default();
+        for (part, name, mut arguments, mut options) in asked {
+            options["expanded"] = open.into();
+            arguments.extend([width.into(), options]);
+            let rows = rows(&engine, name, arguments).await;
+            match part {
+                Part::Head => drawing.head = rows,
+                Part::Body => drawing.body = rows,
+            }
+        }
+        drawing
+    }
+}
+
+enum Part {
+    Head,
+    Body,
+}
+
+/// The functions of the JavaScript side to ask, with their arguments before the width and their options without `expanded`.
+fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, Vec<Value>, Value)> {
+    match to_draw.subject {
+        Drawable::Message { message } => {
+            let told = json!({"role": "custom", "customType": message.custom_type, "content": message.text,
+                "display": message.display, "details": message.details});
+            vec![(Part::Body, "renderMessage", vec![told], json!({}))]
+        }
+        Drawable::Call { call_id } => {
+            let found = thread.entries(|entries| {
+                entries.call(&call_id.0).map(|(call, result)| {
+                    (tools_of_pi::name(&call.tool).to_owned(), call.input.clone(), result.cloned())
+                })
+            });
+            let Some((name, input, result)) = found else { return Vec::new() };
+            let is_error = result.as_ref().is_some_and(|result| result["isError"] == true);
+            let options = json!({"cwd": thread.root, "isError": is_error, "isPartial": false, "args": input,
+                "executionStarted": result.is_some()});
+            let call = vec![name.clone().into(), call_id.0.clone().into(), input];
+            let mut all = vec![(Part::Head, "renderToolCall", call, options.clone())];
+            if let Some(result) = result {
+                let told = json!({"content": result["content"], "details": result["details"]});
+                all.push((Part::Body, "renderToolResult", vec![name.into(), call_id.0.into(), told], options));
+            }
+            all
+        }
+    }
+}
+
+async fn rows(engine: &Engine, name: &'static str, arguments: Vec<Value>) -> Option<Vec<String>> {
+    let answered = engine.ask(Ask::Function { name, arguments }, true).await;
+    let drawn = answered.ok()?.0.result?;
+    let drawn = drawn.as_array()?;
+    let mut rows: Vec<String> = drawn.iter().take(MOST_ROWS).filter_map(Value::as_str).map(styled).collect();
+    if drawn.len() > MOST_ROWS {
+        rows.push(format!("… {} more rows", drawn.len() - MOST_ROWS));
+    }
+    Some(rows)
+}

@@ -1,0 +1,144 @@
+//! What extensions read of their thread, answered at once, and what of it they change in passing.
+
+use super::built_in::Equipment;
+use super::extension_models;
+use super::extension_thread::{ExtensionThread, is_idle};
+use super::tools_of_pi;
+use crate::domain::event::CancelScope;
+use crate::domain::{Command, ExtensionEntry, KnownTool, State, ToolSpec, Verdict};
+use crate::extensions::Asker;
+use crate::items::prompt_file::PromptFiles;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::PoisonError;
+
+impl ExtensionThread {
+    /// How the thread stands.
+    pub(super) fn of_thread(&self, name: &str, asker: &Asker, arguments: &Value) -> Option<Value> {
+        let state = self.state.borrow().clone();
+        let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
+        Some(match name {
+            "mode" => (if self.has_person() && !asker.preview { "tui" } else { "print" }).into(),
+            "ui.available" => (self.has_person() && !asker.preview).into(),
+            "terminal.size" => {
+                let screen = self.components.screen();
+                json!({"columns": screen.columns, "rows": screen.rows})
+            }
+            "project.trusted" => true.into(),
+            "ui.editorText" => self.components.editor_text().map_or(Value::Null, Value::from),
+            "flag" => self.extensions.flag(arguments.get("name").and_then(Value::as_str)?)?,
+            "run.idle" => of_state(&|state| is_idle(state).into()),
+            "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
+            "run.usage" => of_state(&|state| {
+                let window = state.window.map(|window| window.0);
+                let share = |window| percent(state.context.0, window);
+                json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
+            }),
+            "model.current" => of_state(&|state| extension_models::described(&self.models, &state.model)),
+            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home).with(&self.named())),
+            _ => return None,
+        })
+    }
+
+    /// What was said in it, and what extensions left there.
+    pub(super) fn of_session(&self, name: &str, arguments: &Value) -> Option<Value> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(match name {
+            "session.info" => {
+                let cwd = self.root.display().to_string();
+                let id = self.entries(|entries| entries.header()["id"].clone());
+                json!({"cwd": cwd, "id": id, "file": self.file, "dir": self.file.as_ref().and_then(|file| file.parent())})
+            }
+            "session.entries" => self.entries(|entries| entries.all().into()),
+            "session.branch" => {
+                let from = text("fromId");
+                self.entries(|entries| entries.up_to(from.as_deref()).into())
+            }
+            "session.entry" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.one(&id).cloned().unwrap_or_default())
+            }
+            "session.leafId" => self.entries(|entries| entries.leaf().into()),
+            "session.header" => self.entries(|entries| entries.header().clone()),
+            "session.name" => self.entries(|entries| entries.name().into()),
+            "session.label" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.label(&id).into())
+            }
+            "session.context" => self.entries(|entries| {
+                let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
+                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
+            }),
+            "session.append" => {
+                let custom_type = text("customType").unwrap_or_default();
+                let data = arguments.get("data").cloned().unwrap_or_default();
+                self.append(ExtensionEntry::Custom { custom_type, data });
+                self.entries(|entries| entries.leaf().into())
+            }
+            "session.setLabel" => {
+                let (target, label) = (text("entryId").unwrap_or_default(), text("label"));
+                self.append(ExtensionEntry::Label { target, label });
+                Value::Null
+            }
+            "session.setName" => {
+                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
+                Value::Null
+            }
+            "run.systemPrompt" => self.entries(|entries| entries.system().into()),
+            "run.abort" => {
+                self.tell(Command::Cancel { scope: CancelScope::Turn });
+                Value::Null
+            }
+            "run.shutdown" => {
+                self.tell(Command::Shutdown);
+                Value::Null
+            }
+            _ => return None,
+        })
+    }
+
+    /// The tools that the thread may use, by the names that pi's extensions know.
+    pub(super) fn of_tools(&self, name: &str, arguments: &Value) -> Option<Value> {
+        Some(match name {
+            "tools.all" => {
+                let one = |tool: &KnownTool| {
+                    let ToolSpec { name, description, schema } = &tool.spec;
+                    json!({"name": tools_of_pi::name(name), "description": description, "parameters": schema})
+                };
+                self.granted().iter().map(one).collect()
+            }
+            "tools.active" => {
+                let names = self.granted().into_iter().filter(|tool| self.is_active(tool));
+                names.map(|tool| tools_of_pi::name(&tool.spec.name).to_owned()).collect()
+            }
+            "tools.setActive" => {
+                let names = arguments.get("names").and_then(Value::as_array)?;
+                let names = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(names);
+                Value::Null
+            }
+            _ => return None,
+        })
+    }
+
+    /// The tools that it may use, whether or not they are active.
+    fn granted(&self) -> Vec<KnownTool> {
+        let Some(Equipment { all, permissions, .. }) = self.tools.get() else { return Vec::new() };
+        let mut all = all();
+        all.retain(|tool| tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied);
+        all
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn percent(tokens: u64, window: u64) -> f64 {
+    tokens as f64 * 100.0 / window.max(1) as f64
+}
+
+/// Skills and templates as `pi.getCommands` lists them.
+fn commands(files: &PromptFiles) -> Value {
+    let one = |source: &str, prefix: &str, name: &str, description: &str, file: &Path| json!({"name": format!("{prefix}{name}"), "description": description, "source": source, "path": file.display().to_string()});
+    let templates = files.templates.iter().map(|file| one("prompt", "", &file.name, &file.description, &file.file));
+    let skills = files.skills.iter().map(|file| one("skill", "skill:", &file.name, &file.description, &file.file));
+    templates.chain(skills).collect()
+}

@@ -1,0 +1,81 @@
+//! What of the transcript extensions draw: asked of the worker for what is on the screen, one piece after the other.
+
+use super::component::AskedDrawing;
+use super::geometry;
+use super::layout::TranscriptLayout;
+use super::message::Effect;
+use super::model::Model;
+use super::thread_view::{Link, Sent, ThreadView};
+use super::transcript::{Block, BlockId, DrawingTerms, Drawn, Kind, ToolState};
+use crate::domain::{Drawable, Drawing, DrawnKinds, ToDraw};
+
+impl Model {
+    /// Asks how the first block on the screen is drawn that is not drawn as it stands now.
+    pub(super) fn want_drawing(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
+        if self.view.link != Link::Connected {
+            self.view.asked_drawing = None;
+            return None;
+        }
+        let kinds = &self.view.state.as_ref()?.extensions.drawn;
+        if kinds.is_none() || self.view.asked_drawing.is_some() {
+            return None;
+        }
+        let area = geometry::regions(self).transcript;
+        let (block, subject, terms) = undrawn(&self.view, kinds, area, layout)?;
+        let to_draw = ToDraw { subject, width: terms.width, open: terms.open };
+        let id = self.sending(Sent::Drawing);
+        self.view.asked_drawing = Some(AskedDrawing { id, block, terms });
+        Some(Effect::Draw { id, to_draw })
+    }
+
+    /// How something is drawn; by the program where nothing came.
+    pub(super) fn drawn(&mut self, id: u64, drawing: Drawing) {
+        let Some(AskedDrawing { block, terms, .. }) = self.view.asked_drawing.take_if(|asked| asked.id == id) else {
+            return;
+        };
+        if let Some(block) = self.view.transcript.block_mut(block) {
+            block.drawn = Some(Box::new(Drawn { terms, drawing }));
+            block.revision += 1;
+            self.changed = true;
+        }
+    }
+}
+
+/// The first block that a view shows and an extension is to draw.
+fn undrawn(
+    view: &ThreadView,
+    kinds: &DrawnKinds,
+    area: geometry::Area,
+    layout: &mut dyn TranscriptLayout,
+) -> Option<(BlockId, Drawable, DrawingTerms)> {
+    let mut left = usize::from(area.height);
+    let top = view.top(layout, area.width, left);
+    let (mut line, width) = (top.line, layout.text_width(area.width));
+    for index in top.index..view.transcript.len() {
+        let block = view.transcript.get(index)?;
+        if let Some(subject) = drawable(block, kinds) {
+            let ended =
+                matches!(&block.kind, Kind::Tool(tool) if matches!(tool.state, ToolState::Done | ToolState::Failed(_)));
+            let terms = DrawingTerms { width, open: block.open, ended, redraws: kinds.redraws };
+            if block.drawn.as_ref().is_none_or(|drawn| drawn.terms != terms) {
+                return Some((block.id, subject, terms));
+            }
+        }
+        left = left.saturating_sub(layout.height(block, area.width).saturating_sub(line));
+        line = 0;
+        if left == 0 {
+            break;
+        }
+    }
+    None
+}
+
+/// What of a block an extension draws. A call is drawn once it is whole.
+fn drawable(block: &Block, kinds: &DrawnKinds) -> Option<Drawable> {
+    if let Some(message) = &block.message {
+        return kinds.messages.contains(&message.custom_type).then(|| Drawable::Message { message: message.clone() });
+    }
+    let Kind::Tool(tool) = &block.kind else { return None };
+    let is_whole = tool.state != ToolState::Asked && tool.denied.is_none();
+    (is_whole && kinds.tools.contains(&tool.name)).then(|| Drawable::Call { call_id: tool.call_id.clone() })
+}

@@ -1,0 +1,347 @@
+//! What extensions put in the place of what the program shows and does: editors, drawings of calls and messages, programs that
+//! have the terminal, a person's own commands; and what the command line says of extensions.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/scripted_project.rs"]
+mod scripted_project;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use scripted_project::Project;
+use serde_json::{Value, json};
+use terminal::{Terminal, key};
+
+fn with(extension: &str, replies: &[Value]) -> Project {
+    let project = Project::with("", replies);
+    project.write(".ai/extensions/e.ts", extension);
+    project.trusted()
+}
+
+fn open(project: &Project, arguments: &[&str]) -> Terminal {
+    let arguments: Vec<&str> = ["--model", &project.model].into_iter().chain(arguments.iter().copied()).collect();
+    let terminal = project.home.levain_in_terminal(&arguments).size(100, 45).start();
+    terminal.wait_for("A new thread");
+    terminal
+}
+
+/// A thread that has begun, so that its extensions are there.
+fn begun(project: &Project) -> Terminal {
+    let terminal = open(project, &[]);
+    say(&terminal, "begin");
+    terminal.wait_for("Done.");
+    terminal
+}
+
+fn say(terminal: &Terminal, text: &str) {
+    terminal.send_keys(text);
+    terminal.wait_for(text);
+    terminal.send_keys(key::ENTER);
+}
+
+fn done() -> Value {
+    json!({"steps": [{"text": "Done."}]})
+}
+
+/// An editor of no class of pi's, which shouts, marks its place and holds back while it is asked to.
+const EDITOR: &str = r#"
+class Shouting {
+  text = ""; focused = true; onSubmit?: (text: string) => void;
+  render(width: number) { return ["~".repeat(width), `>> ${this.text}<`, "\x1b]0;evil\x07 shouts"]; }
+  invalidate() {}
+  getText() { return this.text; }
+  setText(text: string) { this.text = text; }
+  handleInput(data: string) {
+    if (data === "\r") { const text = this.text; this.text = ""; this.onSubmit?.(text); }
+    else if (data === "\x7f") this.text = this.text.slice(0, -1);
+    else if (data.startsWith("\x1b[200~")) this.text += data.slice(6, -6).toUpperCase();
+    else if (!data.startsWith("\x1b")) this.text += data.toUpperCase();
+  }
+}
+export default (pi: any) => {
+  pi.on("session_start", (_: any, ctx: any) => ctx.ui.setEditorComponent(() => new Shouting()));
+  pi.registerCommand("usual", { handler: async (_: string, ctx: any) => ctx.ui.setEditorComponent(undefined) });
+  pi.registerCommand("tell", { handler: async (_: string, ctx: any) => ctx.ui.notify(`holds ${ctx.ui.getEditorText()}`) });
+  pi.registerShortcut("ctrl+x", { description: "tells", handler: async (ctx: any) => ctx.ui.notify(`holds ${ctx.ui.getEditorText()}`) });
+  pi.registerCommand("fill", { handler: async (_: string, ctx: any) => ctx.ui.setEditorText("filled in") });
+};
+"#;
+
+#[test]
+fn an_editor_of_an_extension_stands_in_the_place_of_the_draft() {
+    let project = with(EDITOR, &[done()]);
+    let terminal = begun(&project);
+    terminal.wait_for(">> <");
+    terminal.wait_for(" shouts");
+    terminal.send_keys("what now");
+    terminal.wait_for(">> WHAT NOW<");
+    terminal.paste(" and then");
+    terminal.wait_for(">> WHAT NOW AND THEN<");
+    // The program's own keys stay, and it can ask what is written.
+    terminal.send_keys("\x18");
+    terminal.wait_for("holds WHAT NOW AND THEN");
+    terminal.send_keys(key::F1);
+    terminal.wait_for("┌ help");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ help");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("› WHAT NOW AND THEN");
+    terminal.wait_for(">> <");
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\x1b]0;evil"));
+    // It fits a smaller screen.
+    terminal.resize(80, 24);
+    terminal.wait_until("it is drawn for 80 columns", |screen| screen.contents().contains(&"~".repeat(80)));
+    terminal.leave();
+}
+
+#[test]
+fn an_editor_can_be_filled_and_taken_away() {
+    let project = with(&EDITOR.replace(".toUpperCase()", ""), &[done()]);
+    let terminal = begun(&project);
+    terminal.wait_for(">> <");
+    terminal.send_keys("/fill\r");
+    terminal.wait_for(">> filled in<");
+    terminal.send_keys(&"\x7f".repeat(9));
+    terminal.wait_for(">> <");
+    // What cannot be sent comes back into it.
+    terminal.send_keys("/nonsens");
+    terminal.wait_for(">> /nonsens<");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("there is no command /nonsens");
+    terminal.wait_for(">> /nonsens<");
+    terminal.send_keys(&"\x7f".repeat(8));
+    terminal.wait_for(">> <");
+    terminal.send_keys("/usual\r");
+    terminal.wait_gone(" shouts");
+    say(&terminal, "as usual");
+    terminal.wait_for("› as usual");
+    terminal.leave();
+}
+
+/// A tool whose call and result are drawn, and a message that is.
+const DRAWS: &str = r#"
+export default (pi: any) => {
+  pi.registerTool({
+    name: "look", label: "look", description: "looks", parameters: { type: "object", properties: { at: { type: "string" } } },
+    execute: async (_id: string, params: any) => {
+      if (params.at === "nothing") throw new Error("there is nothing");
+      return { content: [{ type: "text", text: "raw text" }], details: { seen: 3 } };
+    },
+    renderCall: (args: any, theme: any) => ({ render: (width: number) => [`${theme.bold("LOOKS")} at ${args.at} in ${width}\x1b[2J`], invalidate() {} }),
+    renderResult: (result: any, { expanded }: any, theme: any, context: any) => ({ invalidate() {},
+      render: () => [context.isError ? `failed: ${result.content[0].text}` : `saw ${result.details.seen}${expanded ? " in full" : ""}`] }),
+  });
+  pi.registerTool({ name: "half", description: "", parameters: { type: "object" }, execute: async () => ({ content: [{ type: "text", text: "own result" }] }),
+    renderCall: () => ({ render: () => ["HALF drawn"], invalidate() {} }) });
+  pi.registerTool({ name: "bad", description: "", parameters: { type: "object" }, execute: async () => ({ content: [{ type: "text", text: "bad result" }] }),
+    renderCall: () => { throw new Error("no"); }, renderResult: () => ({ render: () => { throw new Error("no"); }, invalidate() {} }) });
+  pi.registerMessageRenderer("note", (message: any, { expanded }: any, theme: any) => ({ invalidate() {},
+    render: () => [theme.fg("error", `NOTE ${message.content} ${message.details.n}${expanded ? " in full" : ""}`)] }));
+  pi.registerCommand("note", { handler: async () => pi.sendMessage({ customType: "note", content: "of mine", display: true, details: { n: 7 } }) });
+  pi.registerCommand("plain", { handler: async () => pi.sendMessage({ customType: "other", content: "undrawn", display: true }) });
+};
+"#;
+
+fn calls(words: &str, tool: &str, input: &Value) -> [Value; 2] {
+    [
+        json!({"when": {"after_tool": tool}, "steps": [{"text": format!("Did {tool}.")}]}),
+        json!({"when": {"contains": words}, "steps": [{"tool_call": {"name": tool, "input": input}}]}),
+    ]
+}
+
+#[test]
+fn calls_results_and_messages_are_drawn_by_extensions() {
+    let replies = [
+        calls("see", "look", &json!({"at": "me"})),
+        calls("halve", "half", &json!({})),
+        calls("err", "bad", &json!({})),
+    ];
+    let project = with(DRAWS, &[&replies.concat()[..], &[done()]].concat());
+    let terminal = begun(&project);
+    let allow = || {
+        terminal.wait_for("y allow once");
+        terminal.send_keys("y");
+        terminal.wait_gone("y allow once");
+    };
+    say(&terminal, "see it");
+    allow();
+    terminal.wait_for("LOOKS at me in 98  ✓");
+    terminal.wait_for("saw 3");
+    assert!(!terminal.screen_text().contains("raw text"));
+    say(&terminal, "halve it");
+    allow();
+    terminal.wait_for("HALF drawn  ✓");
+    terminal.wait_for("own result");
+    // One that cannot draw costs its drawing alone.
+    say(&terminal, "err now");
+    allow();
+    terminal.wait_for("Did bad.");
+    terminal.wait_for("bad result");
+    say(&terminal, "/note");
+    terminal.wait_for("NOTE of mine 7");
+    terminal.look(|screen| {
+        let row = (0..45).find(|row| screen.contents_between(*row, 0, *row, 100).contains("NOTE of")).unwrap();
+        let column =
+            (0..20).find(|column| screen.cell(row, *column).is_some_and(|cell| cell.contents() == "N")).unwrap();
+        assert_ne!(screen.cell(row, column).unwrap().fgcolor(), vt100::Color::Default);
+    });
+    say(&terminal, "/plain");
+    terminal.wait_for("undrawn");
+    // In full, and for another width.
+    terminal.send_keys("\x0f");
+    terminal.wait_for("NOTE of mine 7 in full");
+    terminal.wait_for("saw 3 in full");
+    terminal.send_keys("\x0f");
+    terminal.wait_gone("saw 3 in full");
+    terminal.resize(80, 45);
+    terminal.wait_for("LOOKS at me in 78");
+    terminal.leave();
+    // The log keeps what was said, and who looks without a worker sees that.
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model, "-c"]).size(100, 30).start();
+    terminal.wait_for("raw text");
+    terminal.leave();
+}
+
+#[test]
+fn a_program_of_an_extension_has_the_terminal_while_it_runs() {
+    let project = with(
+        r#"import { spawnSync } from "node:child_process";
+export default (pi: any) => {
+  const run = (ctx: any) => { const { status, error } = spawnSync("/bin/sh", ["-c",
+    "echo it has the $TERM; echo key $ANTHROPIC_API_KEY; read name; echo hello $name; read end; exit 3"], { stdio: "inherit" });
+    ctx.ui.notify(`ended with ${status} ${error?.code}`); };
+  pi.registerCommand("front", { handler: async (_: string, ctx: any) => run(ctx) });
+};"#,
+        &[done()],
+    );
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30);
+    let terminal = terminal.env("TERM", "xterm-256color").env("ANTHROPIC_API_KEY", "sk-hush-hush").start();
+    terminal.wait_for("A new thread");
+    say(&terminal, "begin");
+    terminal.wait_for("Done.");
+    say(&terminal, "/front");
+    terminal.wait_for("it has the xterm-256color");
+    terminal.send_keys("ada\r");
+    terminal.wait_for("hello ada");
+    assert!(!terminal.screen_text().contains("hush"));
+    terminal.send_keys("\r");
+    terminal.wait_for("ended with 3 undefined");
+    say(&terminal, "go on");
+    terminal.wait_for("› go on");
+    terminal.leave();
+    // Without a screen that gives its terminal nothing is run.
+    let (code, out, err) = project.levain(&["run", "--model", &project.model, "hello"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn a_screen_that_dies_ends_the_wait_for_its_program() {
+    let project = with(
+        r#"import { spawnSync } from "node:child_process";
+export default (pi: any) => pi.registerCommand("front", { handler: async (_: string, ctx: any) => {
+  const { error } = spawnSync("/bin/sh", ["-c", "echo at $((40 + 2)); sleep 60"], { stdio: "inherit" });
+  ctx.ui.notify(`over: ${error?.code}`); } });"#,
+        &[done()],
+    );
+    let terminal = begun(&project);
+    say(&terminal, "/front");
+    terminal.wait_for("at 42");
+    terminal.kill();
+    terminal::poll("the extension goes on", || {
+        let threads = std::fs::read_dir(project.home.project().join(".ai/agent/threads")).unwrap();
+        let logs =
+            threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("transcript.jsonl")).ok());
+        logs.into_iter().any(|log| log.contains("over: ENOTTY"))
+    });
+}
+
+#[test]
+fn a_persons_own_command_is_run_by_the_first_extension_that_wants_to() {
+    let project = with(
+        r#"
+export default (pi: any) => {
+  pi.on("user_bash", (event: any) => { if (event.command === "fail") throw new Error("not me"); });
+  pi.on("user_bash", (event: any) => event.command.startsWith("tell")
+    ? { result: { output: `told ${event.excludeFromContext} \x1b]0;evil\x07`, exitCode: 4, cancelled: false, truncated: false } } : undefined);
+  pi.on("user_bash", (event: any) => event.command.startsWith("run ") ? { operations: {
+    exec: async (command: string, cwd: string, { onData }: any) => { onData(Buffer.from(`piece of ${command}\n`)); onData("more\n"); return { exitCode: 0 }; } } } : undefined);
+  pi.on("user_bash", (event: any) => event.command === "hang" ? new Promise((done) => setTimeout(done, 60000)) : undefined);
+};"#,
+        &[done()],
+    );
+    let terminal = begun(&project);
+    say(&terminal, "!!tell me");
+    terminal.wait_for("told true");
+    terminal.wait_for("exit code 4; e.ts ran it");
+    say(&terminal, "!run it");
+    terminal.wait_for("piece of run it");
+    terminal.wait_for("more");
+    say(&terminal, "!fail");
+    terminal.wait_for("did not run the command: ");
+    terminal.wait_for("not me");
+    say(&terminal, "!echo as $((1 + 1)) usual");
+    terminal.wait_for("as 2 usual");
+    say(&terminal, "!hang");
+    terminal.wait_for("… running");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("It was stopped.");
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\x1b]0;evil"));
+    terminal.leave();
+}
+
+#[test]
+fn the_command_line_names_extensions_and_their_flags() {
+    let extension = r#"
+export default (pi: any) => {
+  pi.registerFlag("loud", { description: "", type: "boolean" });
+  pi.registerFlag("who", { description: "", type: "string", default: "nobody" });
+  pi.registerFlag("off", { description: "", type: "boolean", default: true });
+  pi.on("input", (event: any) => ({ action: "transform",
+    text: `${event.text}: ${JSON.stringify([pi.getFlag("loud"), pi.getFlag("who"), pi.getFlag("off"), pi.getFlag("other")])}` }));
+};"#;
+    let project = Project::with("", &[done()]).trusted();
+    let own = project.home.path().join("own.ts");
+    std::fs::write(&own, extension).unwrap();
+    let own = own.to_str().unwrap();
+    let model = ["--model", &project.model];
+    let said = |arguments: &[&str]| {
+        let all = [&["run", "--json"], &model[..], arguments, &["hello"]].concat();
+        let (code, out, err) = project.levain(&all);
+        assert_eq!(code, 0, "{out}{err}");
+        let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+        let id = line["thread_id"].as_str().unwrap().to_owned();
+        let prompt = project.event(&id, "cognition_in")["text"].as_str().unwrap().to_owned();
+        let notices: Vec<String> = project
+            .events(&id)
+            .into_iter()
+            .filter(|(name, _)| name == "notice")
+            .map(|(_, notice)| notice["text"].as_str().unwrap().to_owned())
+            .collect();
+        (prompt, notices.join("\n"))
+    };
+    assert_eq!(said(&[]).0, "hello");
+    assert_eq!(said(&["-e", own]).0, r#"hello: [null,"nobody",true,null]"#);
+    let (prompt, notices) = said(&["-e", own, "--flag", "loud", "--flag=who=a=b", "--flag", "off=false"]);
+    assert_eq!((prompt.as_str(), notices.as_str()), (r#"hello: [true,"a=b",false,null]"#, ""));
+    let (prompt, notices) = said(&["-e", own, "--flag", "who", "--flag", "off=perhaps", "--flag", "new"]);
+    assert_eq!(prompt, r#"hello: [null,"nobody",true,null]"#);
+    for words in [
+        "the flag who is left out: it needs a value",
+        "off is left out: it is true or false",
+        "no extension has the flag new",
+    ] {
+        assert!(notices.contains(words), "{words}: {notices}");
+    }
+    let (code, _, err) = project.levain(&["run", "-e", "nowhere.ts", "hello"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no extension at nowhere.ts"), "{err}");
+    // The screen's worker is told, too.
+    let terminal = open(&project, &["-e", own, "--flag", "who=ada"]);
+    say(&terminal, "hello there");
+    terminal.wait_for("Done.");
+    terminal.leave();
+    let threads = std::fs::read_dir(project.home.project().join(".ai/agent/threads")).unwrap();
+    let mut logs =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("transcript.jsonl")).ok());
+    assert!(logs.any(|log| log.contains(r#"hello there: [null,\"ada\",true,null]"#)));
+}

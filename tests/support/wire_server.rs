@@ -1,0 +1,121 @@
+//! A vendor's server on loopback that says the same to every request, in the wire form in which it was asked (chat completions,
+//! Gemini), and checks each request. For calls beside a thread's own.
+
+#![allow(dead_code, reason = "each test uses its own part")]
+#![allow(unreachable_pub, reason = "a test's module has no outside")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, mpsc};
+
+/// The key that requests must carry.
+pub const KEY: &str = "test-key-do-not-leak-91bd";
+
+/// The server. Dropping it ends it.
+pub struct WireServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+struct Shared {
+    says: String,
+    asked: Mutex<Vec<String>>,
+    broken: Mutex<Vec<String>>,
+}
+
+impl WireServer {
+    pub fn start(says: &str) -> Self {
+        let shared = Shared { says: says.to_owned(), asked: Mutex::default(), broken: Mutex::default() };
+        let shared = Arc::new(shared);
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let (ready, address) = mpsc::channel();
+        let state = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                let router = Router::new().fallback(answer).with_state(state);
+                tokio::select! {
+                    served = axum::serve(listener, router) => served.unwrap(),
+                    _ = stopped => {}
+                }
+            });
+        });
+        let address = address.recv().unwrap();
+        Self { address, shared, stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub fn base(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// What the requests so far asked for: their texts, with everything around them.
+    pub fn asked(&self) -> Vec<String> {
+        assert_eq!(*self.shared.broken.lock().unwrap(), Vec::<String>::new());
+        self.shared.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for WireServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let joined = thread.join();
+            if !std::thread::panicking() {
+                joined.expect("the server did not fail");
+                assert_eq!(*self.shared.broken.lock().unwrap(), Vec::<String>::new());
+            }
+        }
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let events = match uri.path() {
+        "/v1/chat/completions" => {
+            let is_right = header("authorization") == format!("Bearer {KEY}")
+                && asked["stream"] == true
+                && asked["messages"].as_array().is_some_and(|messages| !messages.is_empty());
+            is_right.then(|| {
+                let piece = |delta: Value, finish: Value| {
+                    json!({"id": "1", "object": "chat.completion.chunk", "model": asked["model"],
+                    "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+                };
+                let usage = json!({"id": "1", "object": "chat.completion.chunk", "choices": [],
+                    "usage": {"prompt_tokens": 40, "completion_tokens": 6, "total_tokens": 46}});
+                let text = piece(json!({"role": "assistant", "content": shared.says}), Value::Null);
+                format!(
+                    "data: {text}\n\ndata: {}\n\ndata: {usage}\n\ndata: [DONE]\n\n",
+                    piece(json!({}), json!("stop"))
+                )
+            })
+        }
+        path if path.starts_with("/v1beta/models/") && path.ends_with(":streamGenerateContent") => {
+            let is_right = header("x-goog-api-key") == KEY
+                && asked["contents"].as_array().is_some_and(|contents| !contents.is_empty());
+            is_right.then(|| {
+                let whole = json!({"candidates": [{"index": 0, "finishReason": "STOP",
+                        "content": {"role": "model", "parts": [{"text": shared.says}]}}],
+                    "usageMetadata": {"promptTokenCount": 40, "candidatesTokenCount": 6, "totalTokenCount": 46}});
+                format!("data: {whole}\n\n")
+            })
+        }
+        _ => None,
+    };
+    let Some(events) = events else {
+        let text = format!("no such request: {uri} {headers:?} {asked}");
+        shared.broken.lock().unwrap().push(text.clone());
+        return Response::builder().status(400).body(text.into()).unwrap();
+    };
+    shared.asked.lock().unwrap().push(asked.to_string());
+    Response::builder().header("content-type", "text/event-stream").body(events.into()).unwrap()
+}
