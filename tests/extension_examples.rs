@@ -300,8 +300,79 @@ const EXAMPLES: &[(&str, Use)] = &[
         assert!(!one.home.project().join("made").exists());
     }),
     ("git-checkpoint.ts", |begin| {
-        let mut one = begin.with(&[], git);
+        let begins = |home: &Home| {
+            git(home);
+            fs::write(home.project().join("kept.txt"), "before").unwrap();
+            for arguments in [&["add", "kept.txt"][..], &["commit", "-qm", "first"]] {
+                let done = std::process::Command::new("git").args(arguments).current_dir(home.project()).status();
+                assert!(done.unwrap().success());
+            }
+            fs::write(home.project().join("kept.txt"), "as it was at that turn").unwrap();
+        };
+        let mut one = begin.with(&[], begins);
         one.asks("first");
+        // What `git stash create` made hangs nowhere, and holds the file as it was.
+        let kept = || {
+            let found = std::process::Command::new("git")
+                .args(["fsck", "--unreachable", "--no-reflogs"])
+                .current_dir(one.home.project())
+                .output();
+            let found = String::from_utf8(found.unwrap().stdout).unwrap();
+            let commits = found.lines().filter_map(|line| line.strip_prefix("unreachable commit "));
+            commits.map(str::to_owned).find(|commit| {
+                let shown = std::process::Command::new("git")
+                    .args(["show", &format!("{commit}:kept.txt")])
+                    .current_dir(one.home.project())
+                    .output();
+                shown.unwrap().stdout == b"as it was at that turn"
+            })
+        };
+        terminal::poll("a checkpoint is made", || kept().is_some());
+    }),
+    ("mac-system-theme.ts", |begin| {
+        let tools = tempfile::tempdir().unwrap();
+        let (is_dark, program) = (tools.path().join("dark"), tools.path().join("osascript"));
+        fs::write(&is_dark, "true").unwrap();
+        fs::write(&program, format!("#!/bin/sh\nexec cat {}\n", is_dark.display())).unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+        let mut one = begin.variable("PATH", &path).with(&[], |_| {});
+        one.asks("first");
+        let colour = || {
+            one.terminal.look(|screen| {
+                let mut cells = (0..40).flat_map(|row| (0..140).filter_map(move |column| screen.cell(row, column)));
+                cells.find(|cell| cell.contents() == "◇").map(vt100::Cell::fgcolor)
+            })
+        };
+        let dark = colour();
+        assert!(dark.is_some());
+        fs::write(&is_dark, "false").unwrap();
+        terminal::poll("it is light", || colour() != dark && colour().is_some());
+    }),
+    ("subagent", |begin| {
+        let tools = tempfile::tempdir().unwrap();
+        let program = tools.path().join("pi");
+        // Stands in for pi's own program: it is told an agent and a task, and tells of its messages.
+        let usage =
+            json!({"input": 5, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 7, "cost": {"total": 0}});
+        let content = json!([{"type": "text", "text": "Found it."}]);
+        let message = json!({"type": "message_end", "message": {"role": "assistant", "content": content, "usage": usage,
+            "model": "m", "stopReason": "stop"}});
+        let script = format!(
+            "#!/bin/sh\nfor word; do last=$word; done\n[ \"$last\" = 'Task: look for it' ] || exit 7\necho '{message}'\n"
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+        let input = json!({"agent": "scout", "task": "look for it"});
+        let agents = begin.example.join("agents");
+        let one = begin.variable("PATH", &path).with(&calls("delegate", "subagent", &input), |home| {
+            let to = home.home().join(".pi/agent/agents");
+            fs::create_dir_all(&to).unwrap();
+            fs::copy(agents.join("scout.md"), to.join("scout.md")).unwrap();
+        });
+        one.say("delegate it", "needs approval").allows().sees("Done.").sees("Found it.").sees("scout");
+        assert_eq!(one.events("tool_call_result")[0]["output"], "Found it.");
     }),
     ("claude-rules.ts", |begin| {
         let mut one = begin.with(&[], |home| {
@@ -403,7 +474,7 @@ const EXAMPLES: &[(&str, Use)] = &[
     ("question.ts", |begin| {
         let input = json!({"question": "Which way?", "options": [{"label": "left"}, {"label": "right"}]});
         let one = begin.with(&calls("ask", "question", &input), |_| {});
-        one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::DOWN);
+        one.say("ask me", "needs approval").allows().sees("ctrl-c close").terminal.send_keys(key::DOWN);
         one.terminal.send_keys(key::ENTER);
         one.sees("right").sees("Done.");
     }),
@@ -412,7 +483,7 @@ const EXAMPLES: &[(&str, Use)] = &[
         let input =
             json!({"questions": [{"id": "way", "prompt": "Which way?", "options": [option("left"), option("right")]}]});
         let one = begin.with(&calls("ask", "questionnaire", &input), |_| {});
-        one.say("ask me", "needs approval").allows().sees("Type something").terminal.send_keys(key::ENTER);
+        one.say("ask me", "needs approval").allows().sees("ctrl-c close").terminal.send_keys(key::ENTER);
         one.sees("Done.");
         assert!(one.events("tool_call_result")[0]["output"].as_str().unwrap().contains("left"));
     }),

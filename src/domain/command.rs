@@ -262,6 +262,9 @@ pub struct OfExtensions {
     /// Whether there are extensions, which draw for a screen of a size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws: bool,
+    /// The theme that they chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theme: Option<NumberedText>,
     /// A program of theirs that waits for a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreground: Option<Foreground>,

@@ -47,6 +47,9 @@ pub trait ThreadAccess: Send + Sync {
     /// Runs a program in the terminal of a screen; its exit code. None where no screen takes it, or goes before it has ended.
     fn foreground(&self, program: ForegroundProgram) -> Waiting<'static, Option<i32>>;
 
+    /// Has whoever looks at the thread see it in this theme.
+    fn choose_theme(&self, name: String);
+
     /// Tells people something, once.
     fn notice(&self, text: String);
 

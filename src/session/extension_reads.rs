@@ -25,6 +25,17 @@ impl ExtensionThread {
                 json!({"columns": screen.columns, "rows": screen.rows})
             }
             "project.trusted" => true.into(),
+            "ui.setTheme" => {
+                let name = arguments.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+                match (name, self.has_person() && !asker.preview) {
+                    (Some(name), true) => {
+                        self.choose_theme(name.to_owned());
+                        json!({"success": true})
+                    }
+                    (None, true) => json!({"success": false, "error": "a theme has a name"}),
+                    (_, false) => json!({"success": false, "error": "there is no screen"}),
+                }
+            }
             "ui.editorText" => self.components.editor_text().map_or(Value::Null, Value::from),
             "flag" => self.extensions.flag(arguments.get("name").and_then(Value::as_str)?)?,
             "run.idle" => of_state(&|state| is_idle(state).into()),

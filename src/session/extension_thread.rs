@@ -143,6 +143,13 @@ impl ExtensionThread {
         })
     }
 
+    /// Has whoever looks at the thread see it in this theme.
+    pub(super) fn choose_theme(&self, name: String) {
+        if let Some((thread, _)) = self.thread.get() {
+            thread.choose_theme(name);
+        }
+    }
+
     /// Tells people something.
     pub(super) fn notice(&self, text: String) {
         if let Some((thread, _)) = self.thread.get() {

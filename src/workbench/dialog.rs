@@ -30,6 +30,8 @@ pub(super) struct Dialogs {
     pub(super) moved: Option<u64>,
     /// The program of an extension that this screen was asked to run last.
     pub(super) foreground: u64,
+    /// The number of the theme that was taken on last.
+    pub(super) theme: u64,
     /// The same of the newest call of the person.
     pub(super) calling: Option<u64>,
     /// The person knows of them.

@@ -64,6 +64,7 @@ impl Model {
         self.view.dialogs = Dialogs { told, answered, ..self.view.dialogs };
         self.take_suggestion();
         self.take_call();
+        self.take_theme();
         let Some(open) = self.unanswered().next().cloned() else { return };
         // A question may come from what draws itself below it.
         let is_free = self.overlay.as_ref().is_none_or(|overlay| matches!(overlay, Overlay::Component(_)));
@@ -107,6 +108,21 @@ impl Model {
     /// The program that had the terminal has ended.
     pub(super) fn foreground_over(&mut self, id: u64, code: Option<i32>) -> Vec<Effect> {
         self.tell_worker(Sent::Other, Command::ForegroundOver { id, code })
+    }
+
+    /// Takes on the theme that an extension chose.
+    fn take_theme(&mut self) {
+        let chosen = self.view.state.as_ref().and_then(|state| state.extensions.theme.clone());
+        let Some(NumberedText { number, text }) = chosen.filter(|chosen| chosen.number > self.view.dialogs.theme)
+        else {
+            return;
+        };
+        self.view.dialogs.theme = number;
+        if self.themes.contains(&text) {
+            self.changed |= self.theme.replace(text.clone()) != Some(text);
+        } else {
+            self.say(Level::Warning, format!("an extension wants the theme `{text}`, which is not here"));
+        }
     }
 
     /// Takes what an extension calls the person for.

@@ -30,6 +30,7 @@ pub(super) enum Asked {
     Notice(String),
     Suggest(String),
     Attention(String),
+    Theme(String),
     Move(String),
     Append(ExtensionEntry, oneshot::Sender<()>),
     Call(Box<ModelCall>, Reply),
@@ -43,6 +44,8 @@ pub(super) struct Dialogs {
     pub(super) moved: Option<NumberedText>,
     /// What the person is called for, the newest.
     pub(super) calling: Option<NumberedText>,
+    /// The theme that was chosen last.
+    pub(super) theme: Option<NumberedText>,
     /// The newest text for the draft.
     pub(super) suggested: Option<NumberedText>,
     shown: Vec<Shown>,
@@ -93,6 +96,7 @@ impl Default for Dialogs {
             open: Vec::new(),
             asked: 0,
             suggested: None,
+            theme: None,
             calling: None,
             moved: None,
             shown: Vec::new(),
@@ -117,6 +121,7 @@ impl Dialogs {
             shown: self.shown.clone(),
             suggested: self.suggested.clone(),
             calling: self.calling.clone(),
+            theme: self.theme.clone(),
             moved: self.moved.clone(),
             commands: handlers.commands(),
             shortcuts: handlers.shortcuts(),

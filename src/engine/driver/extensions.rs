@@ -127,7 +127,10 @@ impl<A: Audience> Driver<A> {
             Asked::Move(text) if text.len() <= LARGEST => {
                 self.dialogs.moved = Some(NumberedText::after(self.dialogs.moved.as_ref(), text));
             }
-            Asked::Suggest(_) | Asked::Move(_) => {}
+            Asked::Theme(name) if name.len() <= LONGEST_THEME => {
+                self.dialogs.theme = Some(NumberedText::after(self.dialogs.theme.as_ref(), name));
+            }
+            Asked::Suggest(_) | Asked::Move(_) | Asked::Theme(_) => {}
             Asked::Attention(text) => {
                 self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
@@ -176,6 +179,9 @@ impl<A: Audience> Driver<A> {
         Ok(())
     }
 }
+
+/// Bytes of the name of a theme.
+const LONGEST_THEME: usize = 200;
 
 /// Bytes of one entry that an extension leaves; a larger one is not kept.
 const LARGEST_ENTRY: usize = 1 << 20;
@@ -254,6 +260,10 @@ impl ThreadAccess for Access {
 
     fn call(&self, text: String) {
         self.tell(Asked::Attention(text));
+    }
+
+    fn choose_theme(&self, name: String) {
+        self.tell(Asked::Theme(name));
     }
 
     fn suggest(&self, text: String) {
