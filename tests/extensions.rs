@@ -123,6 +123,43 @@ fn a_change_in_place_is_seen() {
 }
 
 #[test]
+fn what_an_answer_holds_beside_json_is_read_or_left_out() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.ts",
+        r#"export default (pi) => {
+  class Kept { constructor() { this.own = 1; } get made() { return 2; } }
+  const many = (depth) => { let list = ["word"]; for (let i = 0; i < depth; i++) list = [list, list]; return list; };
+  const itself = { role: "user" }; itself.itself = itself;
+  let deep = []; for (let i = 0; i < 300; i++) deep = [deep];
+  pi.on("context", () => ({ messages: [{ map: new Map([["a", 1]]), set: new Set(["b"]), date: new Date(0), error: new TypeError("e"),
+    big: 10n, f() {}, symbol: Symbol("s"), none: undefined, nan: NaN, list: [undefined, () => 1, null], kept: new Kept(),
+    bytes: new Uint8Array([104, 105]), own: { toJSON() { return "said"; } }, bare: Object.assign(Object.create(null), { x: 1 }),
+    ["__proto__"]: { polluted: true } }] }));
+  pi.on("context", () => ({ messages: [itself] }));
+  pi.on("context", () => ({ messages: [deep] }));
+  pi.on("context", () => ({ messages: many(40) }));
+  pi.on("context", () => ({ messages: [{ get text() { throw new Error("no text"); } }] }));
+  pi.on("context", (event) => { event.messages[0].text = "in place"; });
+  pi.on("context", (event) => {});
+};"#,
+    );
+    let emitted = bench.emit("context", json!({"messages": [{"role": "user"}]}));
+    let answers = &emitted.answers;
+    let expected = json!({"messages": [{"map": [["a", 1]], "set": ["b"], "date": "1970-01-01T00:00:00.000Z",
+        "error": {"name": "TypeError", "message": "e"}, "big": "10", "nan": null, "list": [null, null, null],
+        "kept": {"own": 1}, "bytes": "hi", "own": {}, "bare": {"x": 1}}]});
+    assert_eq!(answers[0].result.as_ref(), Some(&expected));
+    for (place, words) in [(1, "contains itself"), (2, "nested too deeply"), (3, "too large"), (4, "no text")] {
+        let error =
+            answers[place].error.as_ref().unwrap_or_else(|| panic!("{words}: {:?}", answers[place].result.is_some()));
+        assert!(error.message.contains(words), "{words}: {}", error.message);
+    }
+    assert_eq!(answers[5].value, Some(json!([{"role": "user", "text": "in place"}])));
+    assert_eq!((answers[6].value.as_ref(), answers[6].result.as_ref()), (None, None));
+}
+
+#[test]
 fn folders_packages_and_their_modules_are_found() {
     let bench = Bench::new();
     let root = bench.folder.path().join("x");

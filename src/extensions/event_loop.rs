@@ -379,9 +379,9 @@ impl EventLoop {
                     PathBuf::new()
                 };
                 let begin = |realm: &Realm, lost: &Lost| realm.begin(Some(lost), |_, api| call(api, name, arguments));
-                let whole = |record: &Plain, answer: &mut Answer| {
+                let whole = |record: Plain, answer: &mut Answer| {
                     if answer.result.is_none() && answer.error.is_none() {
-                        answer.result = Some(record.clone().into());
+                        answer.result = Some(record.into());
                     }
                 };
                 self.begin((path, 0), (preview, lost, reply), begin, whole);
@@ -405,9 +405,9 @@ impl EventLoop {
                     })
                 };
                 let waiting = self.pending.len();
-                let whole = |record: &Plain, answer: &mut Answer| {
+                let whole = |record: Plain, answer: &mut Answer| {
                     if answer.error.is_none() {
-                        answer.result = Some(record.clone().into());
+                        answer.result = Some(record.into());
                     }
                 };
                 self.begin((path, 0), (preview, lost, reply), begin, whole);
@@ -465,13 +465,12 @@ impl EventLoop {
         let (given, name) = (Plain::from(payload), event);
         let begin = move |realm: &Realm, lost: &Lost| {
             realm.begin(Some(lost), |_, api| {
-                api.get::<_, Function<'_>>("callHandler")?.call((number, name, given, Plain::map([])))
+                api.get::<_, Function<'_>>("callHandler")?.call((number, name, given, Plain::map([]), true))
             })
         };
-        let changed = move |record: &Plain, answer: &mut Answer| {
-            let is_new = |value: &&Plain| before.as_ref().is_some_and(|before| !value.is_same(before));
-            let value = record.get("value").filter(is_new);
-            answer.value = value.cloned().map(Value::from);
+        let changed = move |mut record: Plain, answer: &mut Answer| {
+            let is_new = |value: &Plain| before.as_ref().is_some_and(|before| !value.is_same(before));
+            answer.value = record.take("value").filter(is_new).map(Value::from);
         };
         self.begin((path, index), terms, begin, changed);
     }
@@ -482,7 +481,7 @@ impl EventLoop {
         (path, index): (PathBuf, u64),
         (preview, lost, reply): Terms,
         begin: impl FnOnce(&Realm, &Lost) -> Result<Begun, Fault>,
-        more: impl FnOnce(&Plain, &mut Answer) + 'static,
+        more: impl FnOnce(Plain, &mut Answer) + 'static,
     ) {
         let started = Instant::now();
         self.count(preview, 1);
@@ -492,12 +491,12 @@ impl EventLoop {
         let then = move |this: &mut Self, come_to: Result<Plain, Fault>| {
             answer.took = milliseconds(started.elapsed());
             match come_to {
-                Ok(record) => {
+                Ok(mut record) => {
                     answer.took = record.get("ms").and_then(Plain::number).unwrap_or(answer.took);
                     answer.error = record.get("error").map(|error| this.problem(error));
-                    let result = record.get("result").filter(|result| **result != Plain::Nothing);
-                    answer.result = result.cloned().map(Value::from);
-                    more(&record, &mut answer);
+                    let result = record.take("result").filter(|result| *result != Plain::Nothing);
+                    answer.result = result.map(Value::from);
+                    more(record, &mut answer);
                 }
                 Err(fault) => {
                     this.is_broken |= this.realm.is_stuck();

@@ -1,12 +1,17 @@
 //! Values that cross between Rust and JavaScript: what JSON has, and bytes.
 
+use rquickjs::function::This;
 use rquickjs::object::Property;
-use rquickjs::{Array, Ctx, Error, FromJs, IntoJs, Object, Result, TypedArray, Value};
+use rquickjs::{Array, Ctx, Error, FromJs, Function, IntoJs, Object, Result, TypedArray, Value};
 
 /// Deeper values than this do not cross.
 const DEEPEST: usize = 200;
-/// Bytes that cross from JavaScript in one value, at most.
+/// Bytes of one list of bytes that crosses from JavaScript, at most.
 const MOST_BYTES: usize = 16 << 20;
+/// Bytes that cross from JavaScript in one value, about. What is larger is kept nowhere.
+const MOST_READ: usize = 64 << 20;
+/// Bytes of anything.
+const LEAST: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Plain {
@@ -27,6 +32,13 @@ impl Plain {
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         let Self::Map(fields) = self else { return None };
         fields.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+    }
+
+    /// Takes a field out.
+    pub(super) fn take(&mut self, name: &str) -> Option<Self> {
+        let Self::Map(fields) = self else { return None };
+        let place = fields.iter().position(|(other, _)| other == name)?;
+        Some(fields.swap_remove(place).1)
     }
 
     pub(super) fn text(&self) -> Option<&str> {
@@ -59,52 +71,131 @@ impl Plain {
     pub(super) fn is_true(&self) -> bool {
         *self == Self::Bool(true)
     }
+}
 
-    fn read<'js>(value: &Value<'js>, depth: usize) -> Result<Self> {
-        if depth > DEEPEST {
-            return Err(Error::new_from_js_message("object", "plain value", "it is nested too deeply"));
-        }
-        if let Some(flag) = value.as_bool() {
-            return Ok(Self::Bool(flag));
-        }
-        if let Some(number) = value.as_number() {
-            return Ok(Self::Number(number));
-        }
+/// Reads one value of JavaScript, whoever made it: what has no form here is left out, and nothing of it runs away.
+struct Reader<'js> {
+    ctx: Ctx<'js>,
+    /// The prototype of plain objects.
+    usual: Option<Object<'js>>,
+    /// What is being read: a value in itself is one that contains itself.
+    above: Vec<Value<'js>>,
+    /// Bytes that may still be read.
+    left: usize,
+}
+
+impl<'js> Reader<'js> {
+    fn read(&mut self, value: &Value<'js>) -> Result<Plain> {
         if let Some(text) = value.as_string() {
             // A text with half a letter in it has no form here.
-            return Ok(Self::Text(text.to_string().unwrap_or_else(|_| "\u{fffd}".to_owned())));
+            let text = text.to_string().unwrap_or_else(|_| "\u{fffd}".to_owned());
+            self.take(text.len())?;
+            return Ok(Plain::Text(text));
         }
-        if value.is_function() {
-            return Ok(Self::Nothing);
+        self.take(LEAST)?;
+        if let Some(flag) = value.as_bool() {
+            return Ok(Plain::Bool(flag));
         }
-        if let Some(list) = value.as_array() {
-            let items = list.iter::<Value<'js>>().map(|item| Self::read(&item?, depth + 1));
-            return Ok(Self::List(items.collect::<Result<_>>()?));
+        if let Some(number) = value.as_number() {
+            return Ok(if number.is_finite() { Plain::Number(number) } else { Plain::Nothing });
         }
-        let Some(object) = value.as_object() else { return Ok(Self::Nothing) };
-        if let Some(bytes) = object.as_typed_array::<u8>() {
-            // One by one: the engine gives out its memory only by unsafe functions.
-            if bytes.len() > MOST_BYTES {
-                return Err(Error::new_from_js_message("Uint8Array", "bytes", "there are too many"));
-            }
-            let length = u32::try_from(bytes.len()).unwrap_or_default();
-            let bytes = (0..length).map(|index| object.get::<_, u8>(index));
-            return Ok(Self::Bytes(bytes.collect::<Result<_>>()?));
+        if value.is_big_int() {
+            let text: rquickjs::Coerced<String> = rquickjs::Coerced::from_js(&self.ctx, value.clone())?;
+            return Ok(Plain::Text(text.0));
+        }
+        let Some(object) = value.as_object().filter(|_| !value.is_function()) else { return Ok(Plain::Nothing) };
+        if self.above.len() >= DEEPEST {
+            return Err(refused("it is nested too deeply"));
+        }
+        if self.above.contains(value) {
+            return Err(refused("it contains itself"));
+        }
+        self.above.push(value.clone());
+        let read = match value.as_array() {
+            Some(list) => self.list(list),
+            None => self.object(object),
+        };
+        self.above.pop();
+        read
+    }
+
+    fn list(&mut self, list: &Array<'js>) -> Result<Plain> {
+        let items = list.iter::<Value<'js>>().map(|item| self.read(&item?));
+        Ok(Plain::List(items.collect::<Result<_>>()?))
+    }
+
+    fn object(&mut self, object: &Object<'js>) -> Result<Plain> {
+        if !self.is_usual(object)?
+            && let Some(read) = self.unusual(object)?
+        {
+            return Ok(read);
         }
         let mut fields = Vec::new();
         for entry in object.props::<String, Value<'js>>() {
             let (name, value) = entry?;
-            if !value.is_undefined() {
-                fields.push((name, Self::read(&value, depth + 1)?));
+            if value.is_undefined() || value.is_function() || value.is_symbol() || name == "__proto__" {
+                continue;
+            }
+            self.take(name.len())?;
+            fields.push((name, self.read(&value)?));
+        }
+        Ok(Plain::Map(fields))
+    }
+
+    /// Whether it is no more than its fields.
+    fn is_usual(&mut self, object: &Object<'js>) -> Result<bool> {
+        let Some(prototype) = object.get_prototype() else { return Ok(true) };
+        if self.usual.is_none() {
+            self.usual = Object::new(self.ctx.clone())?.get_prototype();
+        }
+        Ok(self.usual.as_ref() == Some(&prototype))
+    }
+
+    /// What is more than its fields, or is not what they say: bytes, errors, dates, maps and sets.
+    fn unusual(&mut self, object: &Object<'js>) -> Result<Option<Plain>> {
+        if let Some(bytes) = object.as_typed_array::<u8>() {
+            // One by one: the engine gives out its memory only by unsafe functions.
+            if bytes.len() > MOST_BYTES {
+                return Err(refused("there are too many bytes"));
+            }
+            self.take(bytes.len())?;
+            let length = u32::try_from(bytes.len()).unwrap_or_default();
+            let bytes = (0..length).map(|index| object.get::<_, u8>(index));
+            return Ok(Some(Plain::Bytes(bytes.collect::<Result<_>>()?)));
+        }
+        if object.is_error() {
+            let text = |name: &str| object.get::<_, rquickjs::Coerced<String>>(name).map(|text| Plain::Text(text.0));
+            return Ok(Some(Plain::map([("name", text("name")?), ("message", text("message")?)])));
+        }
+        if let Some(form) = object.get::<_, Value<'js>>("toJSON")?.into_function() {
+            let form: Value<'js> = form.call((This(object.clone()),))?;
+            return self.read(&form).map(Some);
+        }
+        let globals = self.ctx.globals();
+        for name in ["Map", "Set"] {
+            let class: Value<'js> = globals.get(name)?;
+            if class.as_object().is_some_and(|class| object.is_instance_of(class)) {
+                let list: Object<'js> = globals.get("Array")?;
+                let items: Value<'js> = list.get::<_, Function<'js>>("from")?.call((object.clone(),))?;
+                return self.read(&items).map(Some);
             }
         }
-        Ok(Self::Map(fields))
+        Ok(None)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| refused("it is too large"))?;
+        Ok(())
     }
 }
 
+fn refused(why: &'static str) -> Error {
+    Error::new_from_js_message("value", "plain value", why)
+}
+
 impl<'js> FromJs<'js> for Plain {
-    fn from_js(_: &Ctx<'js>, value: Value<'js>) -> Result<Self> {
-        Self::read(&value, 0)
+    fn from_js(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Self> {
+        Reader { ctx: ctx.clone(), usual: None, above: Vec::new(), left: MOST_READ }.read(&value)
     }
 }
 

@@ -21,6 +21,9 @@ const NativePromise = Promise;
 // Events whose own object the handler may change in place, and the field that is handed back.
 const IN_PLACE = { tool_call: "input", context: "messages", before_provider_request: "payload", before_provider_headers: "headers" };
 
+// Events whose answers are large.
+const LARGE = ["context", "before_provider_request"];
+
 /** Signals arrive as numbers; handlers get the object. Sets that crossed as lists become sets again. */
 function dress(event, payload) {
   const value = { type: event, ...payload };
@@ -85,7 +88,7 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
 }
 
 /** One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the handler gives one. */
-export function callHandler(id, event, value, ctxData) {
+export function callHandler(id, event, value, ctxData, raw = false) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value);
@@ -94,11 +97,12 @@ export function callHandler(id, event, value, ctxData) {
   const record = ({ result, error, ms, path }) => {
     if (error) return { error, ms, path };
     try {
-      const told = { result: crossing(event, result), ms, path };
+      // A conversation is large, and an embedder that reads values itself needs no copy of it.
+      const told = { result: raw && LARGE.includes(event) ? result : crossing(event, result), ms, path };
       if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));
       // What is answered counts before what was changed in place, and need not cross twice.
       const field = IN_PLACE[event];
-      if (field !== undefined && own(result, field) === undefined) told.value = plain(seen[field]);
+      if (field !== undefined && own(result, field) === undefined) told.value = raw ? seen[field] : plain(seen[field]);
       return told;
     } catch (problem) {
       return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
