@@ -513,3 +513,110 @@ export default (pi: any) => {
     assert!(!text.contains('\u{7}'), "a bell is written");
     terminal.leave();
 }
+
+/// What of [`EVIL`] a terminal or a reader would be misled by.
+fn assert_harmless(terminal: &terminal::Terminal) {
+    let text = String::from_utf8_lossy(&terminal.bytes()).into_owned();
+    for sequence in ["\u{1b}]52", "owned\u{7}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{2066}", "\u{e0041}", "\u{7}"] {
+        assert!(!text.contains(sequence), "{sequence:?} is written");
+    }
+}
+
+fn begun(extension: &str) -> (Project, terminal::Terminal) {
+    let project = Project::new("");
+    project.write(FILE, extension);
+    let project = project.trusted();
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 40).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("first\r");
+    terminal.wait_for("Done.");
+    (project, terminal)
+}
+
+#[test]
+fn no_name_that_an_extension_gives_steers_the_terminal() {
+    let body = r#"
+export default (pi: any) => {
+  const each = (run: () => void) => { try { run(); } catch (error) { console.log(String(error)); } };
+  each(() => pi.registerTool({ name: EVIL, label: EVIL, description: EVIL, parameters: { type: "object" }, execute: async () => ({ content: [] }) }));
+  each(() => pi.registerCommand(EVIL, { description: EVIL, handler: async () => {} }));
+  each(() => pi.registerCommand("zz-" + EVIL.replace(/\s/g, ""), { description: EVIL, handler: async () => {} }));
+  each(() => pi.registerShortcut(EVIL, { description: EVIL, handler: async () => {} }));
+  each(() => pi.registerFlag(EVIL, { type: "string", description: EVIL }));
+  each(() => pi.registerMessageRenderer(EVIL, () => ({ render: () => ["drawn " + EVIL], invalidate() {} })));
+  each(() => pi.registerProvider(EVIL, { baseUrl: EVIL, apiKey: EVIL, api: EVIL, models: [{ id: EVIL, name: EVIL }] }));
+  each(() => pi.on(EVIL, () => {}));
+  pi.registerCommand("zz-names", { description: EVIL, handler: async (_: string, ctx: any) => {
+    ctx.ui.setStatus(EVIL, "one status");
+    ctx.ui.setWidget(EVIL, () => ({ render: () => ["one widget " + EVIL], invalidate() {} }));
+    ctx.ui.setTheme(EVIL);
+    pi.sendMessage({ customType: EVIL, content: "message " + EVIL, display: true, details: EVIL });
+    pi.setLabel(EVIL, EVIL);
+    pi.events.emit(EVIL, EVIL);
+    ctx.ui.notify("all named");
+  } });
+};"#;
+    let (project, terminal) = begun(&format!("const EVIL = {};\n{body}", Value::from(EVIL)));
+    terminal.send_keys("/zz-names\r");
+    for shown in ["all named", "one status", "one widget ", "drawn "] {
+        terminal.wait_for(shown);
+    }
+    // What is offered is listed in each place where a person looks for it.
+    terminal.send_keys("/zz-");
+    terminal.wait_for("/zz-names");
+    terminal.send_keys("\u{8}\u{8}\u{8}\u{8}");
+    terminal.send_keys(key::F1);
+    terminal.wait_for("┌ help");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ help");
+    terminal.send_keys("/pipeline\r");
+    terminal.wait_for("prompt");
+    assert_harmless(&terminal);
+    terminal.kill();
+    let listed = project.home.levain_in_terminal(&["extensions"]).size(120, 60).start();
+    listed.wait_for("zz-names");
+    assert_harmless(&listed);
+}
+
+#[test]
+fn a_screen_stays_usable_while_an_extension_floods_it() {
+    let (_project, terminal) = begun(
+        r#"
+export default (pi: any) => {
+  pi.registerCommand("flood", { handler: async (_: string, ctx: any) => {
+    let n = 0;
+    const every = (run: () => void) => setInterval(() => { for (let i = 0; i < 100; i++) { n++; run(); } }, 1);
+    every(() => ctx.ui.notify(`notice ${n}`));
+    every(() => ctx.ui.setStatus("s" + (n % 50), `status ${n}`));
+    every(() => ctx.ui.setWidget("w" + (n % 40), [`widget ${n}`, "x".repeat(5000)]));
+    every(() => ctx.ui.setTitle(`title ${n}`));
+    every(() => process.stdout.write("\x1b]9;call me\x07"));
+    every(() => console.log("line", n));
+    every(() => pi.events.emit("x", n));
+    ctx.ui.setHeader((tui: any) => ({ render: (w: number) => [`header ${n}`.padEnd(w * 50)], invalidate() {} }));
+    ctx.ui.custom((tui: any) => {
+      every(() => tui.requestRender());
+      return { render: () => Array.from({ length: 5000 }, (_, i) => `row ${i} of ${n}`), invalidate() {}, handleInput() {} };
+    }, { overlay: true, overlayOptions: { width: 30, anchor: "top-right", nonCapturing: true } });
+    pi.registerMessageRenderer("m", () => ({ render: () => Array(5000).fill("many"), invalidate() {} }));
+    pi.sendMessage({ customType: "m", content: "one", display: true });
+  } });
+};"#,
+    );
+    terminal.send_keys("/flood\r");
+    terminal.wait_for("row 0 of");
+    for round in 1..=3 {
+        let words = format!("still here {round}");
+        terminal.send_keys(&words);
+        terminal.wait_for(&words);
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for(&format!("› {words}"));
+        terminal.send_keys(key::F1);
+        terminal.wait_for("┌ help");
+        terminal.send_keys(key::ESC);
+        terminal.wait_gone("┌ help");
+    }
+    terminal.send_keys("/new\r");
+    terminal.wait_for("A new thread");
+    terminal.leave();
+}
