@@ -678,3 +678,20 @@ fn the_examples_of_pi_do_their_job() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+#[test]
+fn the_table_of_the_examples_is_true() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pi-examples.md");
+    let page = fs::read_to_string(page).unwrap();
+    let row = |line: &str| {
+        let (name, result) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((name.to_owned(), result.trim_end_matches(" |").to_owned()))
+    };
+    let rows: Vec<(String, String)> = page.lines().filter_map(row).collect();
+    let works: Vec<&str> = rows.iter().filter(|(_, result)| result == "works").map(|(name, _)| name.as_str()).collect();
+    let mut used: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+    used.sort_unstable();
+    assert_eq!(works, used);
+    assert_eq!(rows.len(), 66);
+    assert!(rows.iter().all(|(_, result)| !result.is_empty()));
+}

@@ -142,6 +142,8 @@ pub struct Config {
     pub bundles: Option<Sourced<Vec<PathBuf>>>,
     /// Variables that commands get beside those that are known to be harmless.
     pub tool_environment: Sourced<Vec<String>>,
+    /// Hosts that extensions may reach.
+    pub extension_hosts: Sourced<Vec<String>>,
     /// Whether commands of models are confined.
     pub sandbox: Sourced<SandboxMode>,
     /// What missing and bad signatures mean in each space.
@@ -171,6 +173,7 @@ impl Default for Config {
             local_servers: Sourced::built_in(true),
             bundles: None,
             tool_environment: Sourced::built_in(Vec::new()),
+            extension_hosts: Sourced::built_in(Vec::new()),
             sandbox: Sourced::built_in(SandboxMode::default()),
             signatures: Sourced::built_in(Policies::default()),
             bounds: Bounds::USUAL,
@@ -214,6 +217,7 @@ impl Config {
             ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),
             ("bundles", bundles.unwrap_or_else(|| unset.clone())),
             ("tool_environment", (self.tool_environment.value.join(","), &self.tool_environment.source)),
+            ("extension_hosts", (self.extension_hosts.value.join(","), &self.extension_hosts.source)),
             ("sandbox", (self.sandbox.value.word().to_owned(), &self.sandbox.source)),
             ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
             ("keymap", keymap.unwrap_or(unset)),

@@ -226,6 +226,17 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "extension_hosts",
+        variable: "LEVAIN_EXTENSION_HOSTS",
+        in_project: false,
+        decides: false,
+        expects: "hosts, for example [\"api.example.com\", \"*.example.org\"]",
+        read: |config, given, source| {
+            config.extension_hosts = Sourced { value: given.hosts()?, source };
+            Ok(())
+        },
+    },
+    Setting {
         name: "sandbox",
         variable: "LEVAIN_SANDBOX",
         in_project: false,
@@ -402,8 +413,18 @@ impl Given<'_> {
 
     /// Names of variables; in a variable they stand with commas between them.
     fn names(&self) -> Result<Vec<String>, Wrong> {
+        self.words("_")
+    }
+
+    /// Names of hosts, which may have a port, and `*` for more than one; written like names.
+    fn hosts(&self) -> Result<Vec<String>, Wrong> {
+        self.words("-.:*")
+    }
+
+    /// Words of letters, digits and these.
+    fn words(&self, others: &str) -> Result<Vec<String>, Wrong> {
         let checked = |name: &str| {
-            let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || others.contains(letter);
             if name.is_empty() || !name.chars().all(plain) { Err(Wrong) } else { Ok(name.to_owned()) }
         };
         match &self.written {

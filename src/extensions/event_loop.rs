@@ -3,7 +3,7 @@
 //! A call that waits holds up no other. What a call wrote or reported is told with the next answer, whosever that is.
 
 use super::files;
-use super::host::{PROCESS, Settled};
+use super::host::{self, PROCESS, READING, Settled};
 use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::place::Problem;
@@ -125,10 +125,12 @@ impl EventLoop {
                     self.failed(told.map(drop));
                 }
                 Ok(Message::Settled(number, answer)) => {
-                    let told = if number & PROCESS == 0 {
-                        self.realm.resolve(number, files::answer(answer))
-                    } else {
+                    let told = if number & PROCESS != 0 {
                         self.realm.ended(number, answer)
+                    } else if number & READING != 0 {
+                        self.realm.resolve(number, host::piece(answer))
+                    } else {
+                        self.realm.resolve(number, files::answer(answer))
                     };
                     self.failed(told);
                 }

@@ -10,6 +10,8 @@ use super::outside::{Asker, Refusal};
 use super::plain::Plain;
 use super::settings::Settings;
 use super::watch::Watched;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
 use rquickjs::Persistent;
@@ -69,6 +71,9 @@ pub(super) struct Host {
 /// Acts above this are processes; below it is the number of the channel that is told of one.
 pub(super) const PROCESS: u64 = 1 << 60;
 
+/// The same for pieces of an answer of the web; below it is the number of the answer.
+pub(super) const READING: u64 = 1 << 59;
+
 /// What is done for an extension, which waits for it.
 #[derive(Debug)]
 pub(super) struct Act {
@@ -92,6 +97,22 @@ enum Promised {
     Now(Plain),
     /// The act of this number.
     Later(u64),
+}
+
+/// A request whose body stands in `body64`.
+fn in_text(mut request: Plain) -> Plain {
+    if let (Some(Plain::Bytes(body)), Plain::Map(fields)) = (request.take("body"), &mut request) {
+        fields.push(("body64".to_owned(), Plain::Text(BASE64_STANDARD.encode(body))));
+    }
+    request
+}
+
+/// A piece of an answer of the web as its bytes.
+pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> Plain {
+    match answer {
+        Ok(serde_json::Value::String(text)) => fine(Plain::Bytes(BASE64_STANDARD.decode(text).unwrap_or_default())),
+        other => files::answer(other),
+    }
 }
 
 /// The functions that answer at once, and those that promise.
@@ -254,7 +275,8 @@ impl Host {
                 }
                 Plain::Nothing
             }
-            // Nothing is watched, started, read or waited for, so nothing has to be ended.
+            "httpClose" => self.call(&Plain::Number(0.0), "http.close", &Plain::map([("id", at(0).clone())])),
+            // Nothing is started here, so nothing has to be ended.
             _ => Plain::Nothing,
         }
     }
@@ -291,10 +313,15 @@ impl Host {
     fn promised(&mut self, name: &str, arguments: &[Plain]) -> Promised {
         let at = |index: usize| arguments.get(index).unwrap_or(&Plain::Nothing);
         if name == "httpRead" {
-            return Promised::Now(fine(Plain::Nothing));
+            let id = channel(at(1)).unwrap_or_default();
+            let (number, with) = (id | READING, Plain::map([("id", whole_number(id))]));
+            let begun = self.begin_act(at(0), number, "http.read".to_owned(), &with);
+            return if begun { Promised::Later(number) } else { Promised::Now(fine(Plain::Nothing)) };
         }
         let (asked, with) = (at(2).text().unwrap_or_default(), at(3));
         let named = if name == "ui" { format!("ui.{asked}") } else { asked.to_owned() };
+        let with_body = (asked == "http.open").then(|| in_text(with.clone()));
+        let with = with_body.as_ref().unwrap_or(with);
         if let Some(number) = channel(at(1)).filter(|number| self.begin_act(at(0), *number, named, with)) {
             return Promised::Later(number);
         }

@@ -5,6 +5,7 @@ use super::built_in::{self, Equipment};
 use super::components::Components;
 use super::entries::Entries;
 use super::extension_models;
+use super::extension_network::Network;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_text::{plain, styled};
 use super::extensions::Extensions;
@@ -22,6 +23,7 @@ use crate::items::prompt_file::Named;
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
+use crate::tools::request::Hosts;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,7 @@ pub(super) struct ExtensionThread {
     /// The folder that holds the person's own `.ai`.
     pub(super) home: PathBuf,
     programs: Programs,
+    network: Network,
     /// The thread's log.
     pub(super) file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
@@ -80,6 +83,7 @@ impl ExtensionThread {
             root: setup.project.root.clone(),
             home: setup.prompt_home(),
             programs: Programs::new(setup),
+            network: Network::new(Hosts::new(&setup.config.extension_hosts.value)),
             file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path()),
             thread: OnceLock::new(),
             state: watch::Sender::new(None),
@@ -458,6 +462,7 @@ pub(super) fn name_of(path: &Path) -> String {
 impl Outside for ExtensionThread {
     fn restarted(&self) {
         self.components.clear();
+        self.network.clear();
     }
 
     fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
@@ -477,6 +482,10 @@ impl Outside for ExtensionThread {
             }
             let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
             return runtime.block_on(programs::process(program, input, longest.min(LONGEST_PAUSE)));
+        }
+        if name == "http.close" {
+            self.network.close(arguments.get("id").and_then(Value::as_u64).unwrap_or_default());
+            return Ok(Value::Null);
         }
         if let "session.append" | "session.setLabel" = name {
             self.allowance.entry(arguments.to_string().len()).map_err(|why| Refusal::new("EMSGSIZE", why))?;
@@ -520,6 +529,9 @@ impl Outside for ExtensionThread {
             return refused(Refusal::access(
                 "nothing may be left behind while somebody only looks at what would be sent",
             ));
+        }
+        if let Some(asked) = self.network.act(&name, &arguments) {
+            return asked;
         }
         if name == "session.new" {
             let begins_with = arguments.get("entries").and_then(Value::as_array).is_some_and(|all| !all.is_empty());

@@ -1,7 +1,6 @@
 //! The extensions of a project and of the person: which there are, whether they may run, and what runs them.
 
-use super::setup::Setup;
-use crate::config::{Dirs, Trust};
+use crate::config::{Arguments, Dirs, Trust};
 use crate::extensions::{Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
 use serde_json::Value;
@@ -39,16 +38,6 @@ pub struct Extensions {
     flags: Vec<String>,
 }
 
-impl Setup {
-    /// The extensions of the project and the person's own.
-    #[must_use]
-    pub fn extensions(&self) -> Extensions {
-        let (dirs, root) = (self.dirs.clone(), self.project.root.clone());
-        let (named, flags) = (self.arguments.extensions.clone(), self.arguments.flags.clone());
-        Extensions { dirs, root, home: self.prompt_home(), environment: self.environment(), named, flags }
-    }
-}
-
 /// The files of extensions that a path stands for; none where there is none.
 #[must_use]
 pub fn named(path: &Path) -> Vec<PathBuf> {
@@ -58,6 +47,16 @@ pub fn named(path: &Path) -> Vec<PathBuf> {
 }
 
 impl Extensions {
+    /// Those of these folders: the program's own, the project and the one that holds the person's `.ai`.
+    pub(super) fn new(
+        (dirs, root, home): (Dirs, PathBuf, PathBuf),
+        environment: Environment,
+        arguments: &Arguments,
+    ) -> Self {
+        let (named, flags) = (arguments.extensions.clone(), arguments.flags.clone());
+        Self { dirs, root, home, environment, named, flags }
+    }
+
     /// Those there are now, in the order in which they are loaded, each file once.
     #[must_use]
     pub fn found(&self) -> Vec<Extension> {

@@ -111,10 +111,13 @@ impl Models {
         people.collect()
     }
 
-    /// Every model that is known without asking anybody: the listed ones, and those of tiers.
+    /// Every model that is known without asking anybody: the listed ones, those of tiers, and those that files of the person's
+    /// have a price for.
     fn listed(&self) -> Vec<ModelRef> {
         let tiered = self.providers.tiers().into_iter().map(|(_, model)| model);
-        self.catalog.choices().into_iter().chain(tiered).collect()
+        let own = self.providers.files().iter().filter(|file| file.space == Space::User);
+        let priced = own.flat_map(|file| file.models().map(|model| ModelRef::new(&file.tool_id, model)));
+        self.catalog.choices().into_iter().chain(tiered).chain(priced).collect()
     }
 
     /// The tiers, and every model that is known without asking anybody, with what each of them is.

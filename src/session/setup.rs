@@ -1,6 +1,8 @@
 //! What every form of the program starts with: folders, project, settings, providers.
 
 use super::directive_planner::PlannerError;
+use super::extension_providers;
+use super::extensions::Extensions;
 use super::model_registry::Models;
 use super::orchestrator::{Orchestrator, WAIT};
 use super::secrets::{self, Handover};
@@ -18,7 +20,7 @@ use crate::providers::{
     Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
 use crate::store::Layout;
-use crate::tools::NoTools;
+use crate::tools::{Environment, NoTools};
 use crate::worker::host::Hosting;
 use crate::worker::launch::{Launcher, Started};
 use std::collections::BTreeMap;
@@ -96,7 +98,11 @@ impl Setup {
         let (risks, mut mistakes) = cascade.risks();
         problems.append(&mut mistakes);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
-        let (files, refused, mut mistakes) = provider_files(&tools, &spaces);
+        let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
+        problems.append(&mut mistakes);
+        // Behind the files that the person wrote for it.
+        let (more, mut mistakes) = of_extensions(&dirs, &project, &told);
+        files.extend(more);
         problems.append(&mut mistakes);
         let text = secrets::var;
         let (keys, faults) = Keys::load(text, Some(&dirs.credentials_file()));
@@ -144,6 +150,13 @@ impl Setup {
             key_variables,
             arguments: told,
         })
+    }
+
+    /// The extensions of the project and the person's own.
+    #[must_use]
+    pub fn extensions(&self) -> Extensions {
+        let places = (self.dirs.clone(), self.project.root.clone(), self.prompt_home());
+        Extensions::new(places, self.environment(), &self.arguments)
     }
 
     /// The model a new thread uses when its directive wishes for none.
@@ -423,6 +436,13 @@ fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, BTreeMa
     }
     files.sort_by_key(|(rank, _)| *rank);
     (files.into_iter().map(|(_, file)| file).collect(), refused, problems)
+}
+
+/// The providers that the person's own extensions register.
+fn of_extensions(dirs: &Dirs, project: &Project, arguments: &Arguments) -> (Vec<ProviderFile>, Vec<Problem>) {
+    let environment = Environment::allowed(secrets::all(), &[], &[]);
+    let extensions = Extensions::new((dirs.clone(), project.root.clone(), user_root(dirs)), environment, arguments);
+    extension_providers::files(&extensions, &dirs.state.join("extension-providers.json"))
 }
 
 /// The model that a directive wishes for.

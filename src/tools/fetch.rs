@@ -148,7 +148,7 @@ async fn page(response: Response, reader: &Reader, url: &Url, format: Format) ->
 }
 
 /// Whether everybody can reach the address: not this machine, not its network, nothing set aside for other uses.
-fn is_public(address: IpAddr) -> bool {
+pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => {

@@ -21,6 +21,7 @@ pub mod page;
 mod persona;
 mod primary;
 pub mod program;
+pub mod request;
 mod result;
 mod root;
 pub mod sandbox;

@@ -1,0 +1,221 @@
+//! Providers that the person's own extensions register: where a model is asked, with which key, what it costs.
+//!
+//! Whether a model can be asked is told before any thread runs, so what extensions register is kept in a cache, by how their
+//! files were: code runs for it only where a file that speaks of providers is new or was changed. As with provider files, a
+//! project says nothing of addresses and keys: only extensions of the person's own folders and of the command line count.
+
+use super::extensions::Extensions;
+use crate::domain::{Problem, Severity, Space};
+use crate::extensions::{Ask, Limits};
+use crate::providers::ProviderFile;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// What a file that registers some calls.
+const CALL: &[u8] = b"registerProvider";
+
+/// Wire forms by pi's names, and what pi writes behind an address that is not part of it here.
+const FORMS: [(&str, &str, &str); 4] = [
+    ("openai-completions", "chat", ""),
+    ("openai-responses", "responses", ""),
+    ("anthropic-messages", "anthropic", "/v1"),
+    ("google-generative-ai", "gemini", "/v1beta"),
+];
+
+/// What was registered by files, and how they were then.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Cache(BTreeMap<PathBuf, Known>);
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Known {
+    bytes: u64,
+    /// Milliseconds since 1970.
+    modified: u128,
+    /// As the JavaScript side describes them (`providerDescriptions`).
+    providers: Vec<Value>,
+}
+
+/// The providers of the person's own extensions, and what is wrong with them. Each mistake costs its provider.
+pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>, Vec<Problem>) {
+    let own = extensions.found().into_iter().filter(|one| !one.of_project).map(|one| one.path);
+    let own: Vec<PathBuf> = own.filter(|path| speaks_of_them(path)).collect();
+    if own.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let before: Cache = fs::read(cache).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let (mut now, mut problems) = (Cache::default(), Vec::new());
+    let mut unknown = Vec::new();
+    for path in own {
+        let Some((bytes, modified)) = stamp(&path) else { continue };
+        match before.0.get(&path).filter(|known| (known.bytes, known.modified) == (bytes, modified)) {
+            Some(Known { providers, .. }) => {
+                now.0.insert(path, Known { bytes, modified, providers: providers.clone() });
+            }
+            None => unknown.push((path, bytes, modified)),
+        }
+    }
+    if !unknown.is_empty() {
+        match asked(extensions, unknown.iter().map(|(path, ..)| path.clone()).collect()) {
+            Ok(mut all) => {
+                for (path, bytes, modified) in unknown {
+                    let of_file = |one: &Value| one.get("path").and_then(Value::as_str).map(Path::new) == Some(&*path);
+                    let (providers, rest) = all.into_iter().partition(of_file);
+                    all = rest;
+                    now.0.insert(path, Known { bytes, modified, providers });
+                }
+            }
+            Err(why) => {
+                let (path, ..) = &unknown[0];
+                problems.push(problem(path, &format!("its providers are not known: {why}"), "see levain extensions"));
+            }
+        }
+    }
+    if now != before
+        && let Ok(text) = serde_json::to_vec(&now)
+    {
+        // Without it they are asked again the next time.
+        let kept = cache.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(cache, text));
+        if let Err(error) = kept {
+            tracing::warn!(%error, "the cache of providers of extensions");
+        }
+    }
+    let mut files = Vec::new();
+    for (path, known) in now.0 {
+        for described in known.providers {
+            match file(&described, &path) {
+                Ok((file, mut mistakes)) => {
+                    files.extend(file);
+                    problems.append(&mut mistakes);
+                }
+                Err((message, remedy)) => problems.push(problem(&path, &message, remedy)),
+            }
+        }
+    }
+    (files, problems)
+}
+
+fn problem(path: &Path, message: &str, remedy: &str) -> Problem {
+    Problem::at(path, 1, Severity::Warning, message, remedy)
+}
+
+fn speaks_of_them(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|text| text.windows(CALL.len()).any(|part| part == CALL))
+}
+
+fn stamp(path: &Path) -> Option<(u64, u128)> {
+    let meta = path.metadata().ok()?;
+    let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some((meta.len(), modified.as_millis()))
+}
+
+/// Loads these files, and asks what they register. On a thread of its own: whoever gathers settings may be waiting for
+/// something already.
+fn asked(extensions: &Extensions, paths: Vec<PathBuf>) -> Result<Vec<Value>, String> {
+    let ask = move || -> Result<Vec<Value>, String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let engine = extensions.engine(Limits::default(), None, false).map_err(|error| text(&error))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(|error| text(&error))?.block_on(async {
+            for path in paths {
+                let loaded = engine.load(&path).await.map_err(|error| text(&error))?;
+                loaded.result.map_err(|problem| problem.message)?;
+            }
+            let ask = Ask::Function { name: "providerDescriptions", arguments: Vec::new() };
+            let (answer, _) = engine.ask(ask, false).await.map_err(|error| text(&error))?;
+            Ok(answer.result.and_then(|all| all.as_array().cloned()).unwrap_or_default())
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_else(|_| Err("the engine failed".to_owned()))
+}
+
+/// A provider file as it was read.
+type Read = (Option<ProviderFile>, Vec<Problem>);
+
+/// A provider as a provider file says it.
+fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> {
+    let text = |name: &str| described.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let name = text("name").unwrap_or_default();
+    if described.get("streams").and_then(Value::as_bool).unwrap_or_default() {
+        let message = format!("the provider {name} answers by code of its own, which is not used yet");
+        return Err((message, "leave streamSimple out where the provider speaks a known api"));
+    }
+    let api = text("api").unwrap_or("openai-completions");
+    let Some((_, wire, ending)) = FORMS.iter().find(|(known, ..)| *known == api) else {
+        let known = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
+        return Err((format!("the provider {name} has the api `{api}`, which is not known"), known));
+    };
+    let Some(url) = text("baseUrl") else {
+        return Err((format!("the provider {name} has no baseUrl"), "say where it answers"));
+    };
+    let url = url.trim_end_matches('/');
+    let url = url.strip_suffix(ending).filter(|_| !ending.is_empty()).unwrap_or(url);
+    let mut auth = Map::new();
+    if let Some(key) = text("apiKey") {
+        // A key that stands there is none: `none`, for servers that want some word.
+        let is_variable =
+            key.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_');
+        if is_variable {
+            auth.insert("key".to_owned(), format!("${{{key}}}").into());
+        }
+    }
+    if described.get("authHeader").and_then(Value::as_bool).unwrap_or_default() {
+        auth.insert("type".to_owned(), "bearer".into());
+    }
+    let (mut pricing, mut profiles) = (Map::new(), Map::new());
+    for model in described.get("models").and_then(Value::as_array).into_iter().flatten() {
+        let Some(id) = model.get("id").and_then(Value::as_str) else { continue };
+        let number = |pointer: &str| model.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
+        let mut price = json!({"input": number("/cost/input"), "output": number("/cost/output")});
+        if let Some(most) = model.get("maxTokens").and_then(Value::as_u64) {
+            price["max_output_tokens"] = most.into();
+        }
+        pricing.insert(id.to_owned(), price);
+        if let Some(window) = model.get("contextWindow").and_then(Value::as_u64) {
+            profiles.insert(id.to_owned(), json!({"match": [id], "context_window": window}));
+        }
+    }
+    let headers = described.get("headers").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let whole = json!({"tool_id": name, "wire": wire, "pricing": pricing, "profiles": profiles,
+        "config": {"url": url, "auth": auth, "headers": headers}});
+    let text = serde_yaml::to_string(&whole).unwrap_or_default();
+    Ok(ProviderFile::parse(&text, Space::User, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_read_as_its_file_would_be() {
+        let described = json!({"name": "own", "baseUrl": "https://api.own.org/v1/", "apiKey": "OWN_KEY", "api": "openai-completions",
+            "authHeader": true, "headers": {"X-Of": "me"}, "streams": false,
+            "models": [{"id": "small", "contextWindow": 32000, "maxTokens": 4096, "cost": {"input": 1.5, "output": 3}}, {"id": "big"}]});
+        let (file, problems) = file(&described, Path::new("/e.ts")).unwrap();
+        let file = file.unwrap();
+        assert_eq!(problems, []);
+        assert_eq!((file.tool_id.as_str(), file.space), ("own", Space::User));
+        let part = file.part("small");
+        assert_eq!((part.base.as_deref(), part.window), (Some("https://api.own.org/v1"), Some(32_000)));
+        assert_eq!(part.key_variable.as_deref(), Some("OWN_KEY"));
+        assert_eq!(
+            (part.prices[1].model.as_str(), part.prices[1].input, part.prices[1].max_output),
+            ("small", 1.5, Some(4096))
+        );
+        let models: Vec<&str> = file.models().collect();
+        assert!(models.contains(&"small") && models.contains(&"big"), "{models:?}");
+        for (field, value, words) in [
+            ("streams", json!(true), "by code"),
+            ("api", json!("other"), "not known"),
+            ("baseUrl", json!(""), "no baseUrl"),
+        ] {
+            let mut wrong = described.clone();
+            wrong[field] = value;
+            let (message, _) = super::file(&wrong, Path::new("/e.ts")).unwrap_err();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}
