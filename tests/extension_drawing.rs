@@ -279,6 +279,7 @@ export default (pi: any) => {
     say(&terminal, "!fail");
     terminal.wait_for("did not run the command: ");
     terminal.wait_for("not me");
+    terminal.wait_for("fail: command not found");
     say(&terminal, "!echo as $((1 + 1)) usual");
     terminal.wait_for("as 2 usual");
     say(&terminal, "!hang");

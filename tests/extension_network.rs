@@ -153,11 +153,27 @@ fn no_other_host_is_reached_by_itself_or_by_a_redirect() {
     assert!(told.contains("only http and https"), "{told}");
     // To another host that is named no key goes along.
     let both = format!("{host},localhost");
-    let go =
-        "return (await fetch(base + '/other', { headers: { Authorization: 'Bearer own', 'X-More': 'x' } })).status;";
+    let go = "return (await fetch(base + '/other', { headers: { Authorization: 'Bearer own', 'X-Api-Key': 'k', Accept: 'text/x', Host: 'evil' } })).status;";
     assert_eq!(said(go, &both, &base), json!(200));
     let last = server.heads().last().unwrap().to_lowercase();
-    assert!(last.contains("x-more: x") && !last.contains("authorization"), "{last}");
+    assert!(last.contains("accept: text/x") && last.contains("host: localhost"), "{last}");
+    assert!(!last.contains("authorization") && !last.contains("x-api-key"), "{last}");
+    assert!(!server.heads().iter().any(|head| head.contains("evil")), "{:?}", server.heads());
+}
+
+#[test]
+fn answers_that_nobody_reads_keep_nobody_from_theirs() {
+    let server = Server::start();
+    let (base, host) = (format!("http://127.0.0.1:{}", server.port), format!("127.0.0.1:{}", server.port));
+    let told = said(
+        r#"
+for (let i = 0; i < 40; i++) await fetch(base + "/json", { method: i % 2 ? "HEAD" : "GET" });
+const all = await Promise.all(Array.from({ length: 12 }, () => fetch(base + "/json").then((answer) => answer.json())));
+return all.filter((one) => one.n === 42).length;"#,
+        &host,
+        &base,
+    );
+    assert_eq!(told, json!(12));
 }
 
 #[test]
@@ -206,6 +222,15 @@ fn a_provider_of_the_persons_own_extension_answers() {
     let (code, out, err) = levain(&ask, Some(wire_server::KEY));
     assert!(code == 0 && out.contains("Hello from afar."), "{out}{err}");
     assert!(err.contains("smoke-signals"), "{err}");
+    // One that does not load costs nobody else's, and no other vendor's key is asked for.
+    std::fs::write(own.join("broken.ts"), "export default (pi: any) => { registerProvider(; };").unwrap();
+    let wants = PROVIDER.replace("OWN_MODEL_KEY", "ANTHROPIC_API_KEY").replace("\"own\"", "\"greedy\"");
+    std::fs::write(own.join("greedy.ts"), wants).unwrap();
+    let (_, out, _) = levain(&["models"], Some(wire_server::KEY));
+    assert!(out.contains("own/small") && !out.contains("greedy"), "{out}");
+    let (_, out, err) = levain(&["check"], None);
+    let told = out + &err;
+    assert!(told.contains("which is the key of anthropic") && told.contains("broken.ts"), "{told}");
     // A changed file counts at once.
     let more = PROVIDER.replace("BASE", &server.base("")).replace("\"small\"", "\"large\"");
     std::fs::write(own.join("own.ts"), more).unwrap();

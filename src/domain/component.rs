@@ -36,6 +36,9 @@ pub struct Editor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedAct {
     pub number: u64,
+    /// The screen at which a person typed last: of several, that one does it.
+    #[serde(default)]
+    pub by: String,
     #[serde(flatten)]
     pub act: EditorAct,
 }
@@ -134,8 +137,13 @@ impl DrawnKinds {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
 pub enum Gesture {
-    /// Keys or a paste for a component, as a terminal sends them.
-    Type { component: u64, data: String },
+    /// Keys or a paste for a component, as a terminal sends them, typed at a screen of this name.
+    Type {
+        component: u64,
+        data: String,
+        #[serde(default)]
+        by: String,
+    },
     /// The text of an editor is this from here on.
     Write { component: u64, text: String },
     /// Closes a component, whatever it does.

@@ -73,6 +73,8 @@ struct Place {
     editor: Option<Editor>,
     /// What it asked for as an editor, so many times.
     acts: u64,
+    /// The screen at which was typed last.
+    typed_at: String,
 }
 
 #[derive(Clone)]
@@ -170,6 +172,7 @@ impl Components {
                     told: None,
                     editor: matches!(kind, Kind::Editor).then(Editor::default),
                     acts: 0,
+                    typed_at: String::new(),
                     kind,
                 };
                 all.places.insert(id, place);
@@ -209,7 +212,11 @@ impl Components {
             None => editor.text = plain(text("text").unwrap_or_default()),
             Some(act) => {
                 place.acts += 1;
-                editor.acts.push(NumberedAct { number: place.acts, act });
+                if let EditorAct::Submit { .. } = act {
+                    // What is sent is no longer written, whenever the editor says so.
+                    editor.text.clear();
+                }
+                editor.acts.push(NumberedAct { number: place.acts, by: place.typed_at.clone(), act });
                 let gone = editor.acts.len().saturating_sub(ACTS);
                 editor.acts.drain(..gone);
             }
@@ -237,8 +244,10 @@ impl Components {
         let mut all = self.all();
         let engine = all.engine.upgrade();
         match gesture {
-            Gesture::Type { component, data } => {
-                if let Some(engine) = engine.filter(|_| all.places.contains_key(&component)) {
+            Gesture::Type { component, data, by } => {
+                let place = all.places.get_mut(&component);
+                if let Some((place, engine)) = place.zip(engine) {
+                    place.typed_at = by;
                     engine.tell("inputPlace", vec![component.into(), data.into()]);
                 }
                 return;

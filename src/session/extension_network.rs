@@ -6,10 +6,10 @@ use crate::tools::request::{Hosts, WebAnswer, WebRequest};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Answers whose bodies are still read, at most.
+/// Answers whose bodies are still to be read, at most: the oldest gives way.
 const MOST: usize = 16;
 
 /// The answers of a thread's extensions whose bodies are still read.
@@ -21,9 +21,10 @@ pub(super) struct Network {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// None while a piece of it is waited for.
-    all: BTreeMap<u64, Option<WebAnswer>>,
+    all: BTreeMap<u64, WebAnswer>,
     last: u64,
+    /// Closed while a piece of it was waited for.
+    closed: BTreeSet<u64>,
 }
 
 fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
@@ -59,9 +60,6 @@ impl Network {
         };
         let (hosts, open) = (self.hosts.clone(), Arc::clone(&self.open));
         Box::pin(async move {
-            if lock(&open).all.len() >= MOST {
-                return Err(Refusal::new("EMFILE", format!("no more than {MOST} answers are read at once")));
-            }
             let answer = request.open(&hosts).await.map_err(|why| Refusal::new("ECONNREFUSED", why))?;
             let (status, text) = answer.status();
             let headers: Vec<(&str, String)> = answer.headers().collect();
@@ -69,7 +67,11 @@ impl Network {
             let mut open = lock(&open);
             open.last += 1;
             let id = open.last;
-            open.all.insert(id, Some(answer));
+            open.all.insert(id, answer);
+            // Whoever never reads an answer keeps nobody else from theirs.
+            while open.all.len() > MOST {
+                open.all.pop_first();
+            }
             told["id"] = id.into();
             Ok(told)
         })
@@ -79,32 +81,33 @@ impl Network {
     fn read(&self, id: u64) -> Waiting<'static, Result<Value, Refusal>> {
         let open = Arc::clone(&self.open);
         Box::pin(async move {
-            let taken = lock(&open).all.get_mut(&id).and_then(Option::take);
+            // Away while it is read: a call that is given up loses it.
+            let taken = lock(&open).all.remove(&id);
             let Some(mut answer) = taken else { return Ok(Value::Null) };
             let piece = answer.next().await;
             let mut open = lock(&open);
+            let is_closed = open.closed.remove(&id);
             match piece {
                 Ok(Some(piece)) => {
-                    // One that was closed meanwhile is gone.
-                    if let Some(place) = open.all.get_mut(&id) {
-                        *place = Some(answer);
+                    if !is_closed {
+                        open.all.insert(id, answer);
                     }
                     Ok(BASE64_STANDARD.encode(piece).into())
                 }
-                Ok(None) => {
-                    open.all.remove(&id);
-                    Ok(Value::Null)
-                }
-                Err(why) => {
-                    open.all.remove(&id);
-                    Err(Refusal::new("ECONNRESET", why))
-                }
+                Ok(None) => Ok(Value::Null),
+                Err(why) => Err(Refusal::new("ECONNRESET", why)),
             }
         })
     }
 
     pub(super) fn close(&self, id: u64) {
-        lock(&self.open).all.remove(&id);
+        let mut open = lock(&self.open);
+        if open.all.remove(&id).is_none() {
+            open.closed.insert(id);
+            while open.closed.len() > MOST {
+                open.closed.pop_first();
+            }
+        }
     }
 
     /// The engine begins again: nobody reads them any more.

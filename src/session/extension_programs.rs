@@ -27,6 +27,11 @@ impl Programs {
         Self { root, environment: setup.environment(), sandbox: setup.sandbox() }
     }
 
+    /// Whether a sandbox has to hold what extensions run.
+    pub(super) fn are_confined(&self) -> bool {
+        self.sandbox.mode == SandboxMode::Require
+    }
+
     /// The program that an extension wants to run. A `shell` gets the command as one line.
     pub(super) fn program(&self, arguments: &Value) -> Result<(Program, Duration), Refusal> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -8,6 +8,8 @@ use super::extensions::Extensions;
 use crate::domain::{Problem, Severity, Space};
 use crate::extensions::{Ask, Limits};
 use crate::providers::ProviderFile;
+use crate::providers::keys::VARIABLES;
+use crate::providers::known::known;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -60,7 +62,16 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
     }
     if !unknown.is_empty() {
         match asked(extensions, unknown.iter().map(|(path, ..)| path.clone()).collect()) {
-            Ok(mut all) => {
+            Ok((mut all, failed)) => {
+                // They are asked again the next time, so that it is told for as long as it is so.
+                unknown.retain(|(path, ..)| !failed.iter().any(|(other, _)| other == path));
+                for (path, why) in failed {
+                    problems.push(problem(
+                        &path,
+                        &format!("its providers are not known: {why}"),
+                        "see levain extensions",
+                    ));
+                }
                 for (path, bytes, modified) in unknown {
                     let of_file = |one: &Value| one.get("path").and_then(Value::as_str).map(Path::new) == Some(&*path);
                     let (providers, rest) = all.into_iter().partition(of_file);
@@ -112,21 +123,25 @@ fn stamp(path: &Path) -> Option<(u64, u128)> {
     Some((meta.len(), modified.as_millis()))
 }
 
+/// What files register, and those that do not load with the reason.
+type Asked = (Vec<Value>, Vec<(PathBuf, String)>);
+
 /// Loads these files, and asks what they register. On a thread of its own: whoever gathers settings may be waiting for
 /// something already.
-fn asked(extensions: &Extensions, paths: Vec<PathBuf>) -> Result<Vec<Value>, String> {
-    let ask = move || -> Result<Vec<Value>, String> {
+fn asked(extensions: &Extensions, paths: Vec<PathBuf>) -> Result<Asked, String> {
+    let ask = move || -> Result<Asked, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let engine = extensions.engine(Limits::default(), None, false).map_err(|error| text(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         runtime.map_err(|error| text(&error))?.block_on(async {
+            let mut failed = Vec::new();
             for path in paths {
                 let loaded = engine.load(&path).await.map_err(|error| text(&error))?;
-                loaded.result.map_err(|problem| problem.message)?;
+                failed.extend(loaded.result.err().map(|problem| (path, problem.message)));
             }
             let ask = Ask::Function { name: "providerDescriptions", arguments: Vec::new() };
             let (answer, _) = engine.ask(ask, false).await.map_err(|error| text(&error))?;
-            Ok(answer.result.and_then(|all| all.as_array().cloned()).unwrap_or_default())
+            Ok((answer.result.and_then(|all| all.as_array().cloned()).unwrap_or_default(), failed))
         })
     };
     std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_else(|_| Err("the engine failed".to_owned()))
@@ -154,13 +169,13 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     let url = url.trim_end_matches('/');
     let url = url.strip_suffix(ending).filter(|_| !ending.is_empty()).unwrap_or(url);
     let mut auth = Map::new();
-    if let Some(key) = text("apiKey") {
-        // A key that stands there is none: `none`, for servers that want some word.
-        let is_variable =
-            key.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_');
-        if is_variable {
-            auth.insert("key".to_owned(), format!("${{{key}}}").into());
+    if let Some(variable) = text("apiKey").filter(|key| is_variable(key)) {
+        let of_another = |(vendor, names): &&(&str, &[&str])| *vendor != name && names.contains(&variable);
+        if let Some((vendor, _)) = VARIABLES.iter().find(of_another) {
+            let message = format!("the provider {name} wants {variable}, which is the key of {vendor}");
+            return Err((message, "give it a variable of its own"));
         }
+        auth.insert("key".to_owned(), format!("${{{variable}}}").into());
     }
     if described.get("authHeader").and_then(Value::as_bool).unwrap_or_default() {
         auth.insert("type".to_owned(), "bearer".into());
@@ -179,10 +194,20 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
         }
     }
     let headers = described.get("headers").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
-    let whole = json!({"tool_id": name, "wire": wire, "pricing": pricing, "profiles": profiles,
+    let mut whole = json!({"tool_id": name, "pricing": pricing, "profiles": profiles,
         "config": {"url": url, "auth": auth, "headers": headers}});
+    // One that is known has its own form.
+    if text("api").is_some() || known(name).is_none() {
+        whole["wire"] = (*wire).into();
+    }
     let text = serde_yaml::to_string(&whole).unwrap_or_default();
     Ok(ProviderFile::parse(&text, Space::User, path))
+}
+
+/// Whether a word is the name of a variable that holds a key, and not a key or a stand-in for one (`EMPTY`).
+fn is_variable(word: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    word.chars().all(fits) && ["KEY", "TOKEN", "SECRET"].iter().any(|part| word.contains(part))
 }
 
 #[cfg(test)]

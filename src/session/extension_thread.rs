@@ -474,7 +474,7 @@ impl Outside for ExtensionThread {
             let Some((thread, runtime)) = self.thread.get() else {
                 return Err(Refusal::access("there is no thread here"));
             };
-            if programs::wants_terminal(&arguments) && self.has_person() {
+            if programs::wants_terminal(&arguments) && self.has_person() && !asker.preview {
                 let program = programs::in_foreground(called(asker), &program)?;
                 let code = runtime.block_on(thread.foreground(program));
                 let code = code.ok_or_else(|| Refusal::new("ENOTTY", "no screen gave its terminal"))?;
@@ -482,6 +482,13 @@ impl Outside for ExtensionThread {
             }
             let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
             return runtime.block_on(programs::process(program, input, longest.min(LONGEST_PAUSE)));
+        }
+        if name == "ui.open"
+            && self.programs.are_confined()
+            && arguments.get("kind").is_some_and(|kind| kind == "editor")
+        {
+            // What it sends counts as the person's own, and their commands run outside of a sandbox.
+            return Err(Refusal::access("an editor of an extension is not shown where a sandbox is required"));
         }
         if name == "http.close" {
             self.network.close(arguments.get("id").and_then(Value::as_u64).unwrap_or_default());

@@ -6,7 +6,10 @@
 
 use super::fetch::is_public;
 use crate::ports::tls;
-use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION};
+use reqwest::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, TE, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,6 +20,11 @@ const HOPS: usize = 10;
 const SILENCE: Duration = Duration::from_mins(2);
 /// Bytes of a body, at most.
 const MOST: usize = 64 << 20;
+
+/// Headers that go along to another host.
+const KEPT_FAR: [HeaderName; 4] = [ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
+/// Headers that say who is asked and how, which the address and the body do.
+const OF_CONNECTION: [HeaderName; 6] = [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, TE, UPGRADE];
 
 /// The hosts that may be reached, as the person named them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,14 +98,17 @@ impl WebRequest {
             }
             let next = next.to_str().unwrap_or_default();
             let next = url.join(next).map_err(|error| format!("it redirects to `{next}`, which is no URL: {error}"))?;
-            if next.host_str() != url.host_str() || next.port_or_known_default() != url.port_or_known_default() {
-                for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
-                    headers.remove(name);
-                }
+            if next.origin() != url.origin() {
+                // Any other may hold a key.
+                let kept = KEPT_FAR.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
+                headers = kept.collect();
             }
             let posts_on = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
             if !posts_on && method != Method::GET && method != Method::HEAD {
                 (method, body) = (Method::GET, None);
+                for name in [CONTENT_TYPE, CONTENT_ENCODING] {
+                    headers.remove(name);
+                }
             }
             url = next;
         }
@@ -143,6 +154,9 @@ fn header_map(headers: Vec<(String, String)>) -> Result<HeaderMap, String> {
     for (name, value) in headers {
         let wrong = || format!("`{name}` is no header that can be sent");
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_strange| wrong())?;
+        if OF_CONNECTION.contains(&header) {
+            continue;
+        }
         map.append(header, HeaderValue::from_str(&value).map_err(|_strange| wrong())?);
     }
     Ok(map)

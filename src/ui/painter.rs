@@ -471,7 +471,10 @@ impl Rendered {
             for row in first.max(skip)..end.min(skip + rows.len()) {
                 canvas.put_row(x + gutter, at(row), right, rows, row - skip);
                 if let Some(line) = compose::drawn_row(block, row - skip, rows.len()) {
-                    canvas.put_styled(x + gutter, at(row), right, line, Role::Text);
+                    // Behind the first row of a call stands how that stands.
+                    let text = rows.row(row - skip).next().map_or(0, |(text, _)| super::wrap::columns(text));
+                    let end = (x + gutter).saturating_add(u16::try_from(text).unwrap_or(u16::MAX)).min(right);
+                    canvas.put_styled(x + gutter, at(row), end, line, Role::Text);
                 }
             }
         }

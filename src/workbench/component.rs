@@ -24,8 +24,6 @@ pub(super) struct EditorLink {
     pub(super) sent: Option<String>,
     /// The number of its newest act that was done.
     pub(super) done: u64,
-    /// The person has typed here since it was last sent: of several screens, one sends.
-    pub(super) typed: bool,
 }
 
 /// A drawing that was asked for.

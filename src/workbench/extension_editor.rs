@@ -34,7 +34,7 @@ impl Model {
         if !writes || (command.is_none() && self.has_shortcut(key)) {
             return None;
         }
-        self.typing_in_editor();
+        self.take_keyboard(false);
         Some(vec![self.type_to(component, key)])
     }
 
@@ -44,15 +44,8 @@ impl Model {
             return None;
         }
         let component = self.editor()?.id;
-        self.typing_in_editor();
-        Some(vec![self.paste_to(component, text)])
-    }
-
-    fn typing_in_editor(&mut self) {
         self.take_keyboard(false);
-        if let Some(link) = &mut self.view.components.editor {
-            link.typed = true;
-        }
+        Some(vec![self.paste_to(component, text)])
     }
 
     /// Does what the editor asks for, and brings its text and the draft together.
@@ -67,32 +60,28 @@ impl Model {
         let known = self.view.components.editor.take().filter(|link| link.id == id);
         let is_new = known.is_none();
         // What another screen did before this one came is over.
-        let mut link = known.unwrap_or_else(|| EditorLink {
-            id,
-            told: editor.text.clone(),
-            sent: None,
-            done: newest,
-            typed: false,
-        });
-        let (mut submitted, done, typed) = (false, link.done, link.typed);
-        for act in editor.acts.iter().filter(|act| act.number > done && typed) {
-            submitted |= matches!(act.act, EditorAct::Submit { .. });
+        let mut link = known.unwrap_or_else(|| EditorLink { id, told: String::new(), sent: None, done: newest });
+        if is_new && !editor.text.is_empty() && self.composer.text() != editor.text {
+            // Neither what is written here nor what is written there is lost.
+            if self.composer.is_empty() {
+                self.composer.set(&editor.text);
+            } else {
+                self.composer.put_back(&editor.text);
+            }
+            link.told.clone_from(&editor.text);
+        }
+        let (done, screen) = (link.done, self.screen.clone());
+        link.done = newest;
+        for act in editor.acts.iter().filter(|act| act.number > done && act.by == screen) {
+            if let EditorAct::Action { .. } = act.act {
+                self.follow_text(&mut link, &editor.text);
+            } else {
+                // What was sent is gone from there: what is left of it here, because it could not be sent, is news there.
+                (link.told, link.sent) = (String::new(), None);
+            }
             effects.extend(self.do_for_editor(layout, &act.act));
         }
-        link.done = newest;
-        link.typed &= !submitted;
-        if editor.text != link.told && !submitted {
-            link.told.clone_from(&editor.text);
-            link.sent = None;
-            if self.composer.text() != editor.text {
-                self.composer.set(&editor.text);
-                self.history.left();
-                self.complete();
-            }
-            self.changed = true;
-        } else {
-            link.told.clone_from(&editor.text);
-        }
+        self.follow_text(&mut link, &editor.text);
         let draft = self.composer.text();
         let is_known = link.sent.as_ref().unwrap_or(&link.told) == &draft;
         if !is_known {
@@ -102,6 +91,21 @@ impl Model {
         self.changed |= is_new;
         self.view.components.editor = Some(link);
         effects
+    }
+
+    /// The draft is what the editor says, where that is news.
+    fn follow_text(&mut self, link: &mut EditorLink, text: &str) {
+        if text == link.told {
+            return;
+        }
+        text.clone_into(&mut link.told);
+        link.sent = None;
+        if self.composer.text() != text {
+            self.composer.set(text);
+            self.history.left();
+            self.complete();
+        }
+        self.changed = true;
     }
 
     fn do_for_editor(&mut self, layout: &mut dyn TranscriptLayout, act: &EditorAct) -> Vec<Effect> {

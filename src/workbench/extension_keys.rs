@@ -74,8 +74,13 @@ impl Model {
         Some(vec![self.type_to(component, key)])
     }
 
+    fn typing(&mut self, component: u64, data: String) -> Effect {
+        let by = self.screen.clone();
+        self.gesture(Gesture::Type { component, data, by })
+    }
+
     pub(super) fn type_to(&mut self, component: u64, key: Key) -> Effect {
-        self.gesture(Gesture::Type { component, data: sequence(key) })
+        self.typing(component, sequence(key))
     }
 
     /// Hands what is pasted to the component that has the keys; none where none has.
@@ -87,7 +92,7 @@ impl Model {
     pub(super) fn paste_to(&mut self, component: u64, text: &str) -> Effect {
         // What ends a paste is no part of one.
         let text = text.replace('\x1b', "");
-        self.gesture(Gesture::Type { component, data: format!("\x1b[200~{text}\x1b[201~") })
+        self.typing(component, format!("\x1b[200~{text}\x1b[201~"))
     }
 
     /// A typed line, where lines are all there is: its letters and enter; escape where it is empty.
@@ -95,7 +100,7 @@ impl Model {
         let Some(component) = self.keyed() else { return Vec::new() };
         let data =
             if line.trim().is_empty() { vec!["\x1b".to_owned()] } else { vec![line.to_owned(), "\r".to_owned()] };
-        data.into_iter().map(|data| self.gesture(Gesture::Type { component, data })).collect()
+        data.into_iter().map(|data| self.typing(component, data)).collect()
     }
 
     /// What an extension offers under a key. A letter is always one of the draft.

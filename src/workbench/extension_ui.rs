@@ -94,8 +94,12 @@ impl Model {
 
     /// Takes a program of an extension that is to have the terminal, if no other screen does.
     pub(super) fn follow_foreground(&mut self) -> Option<Effect> {
-        let state = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected)?;
-        let wanted = state.extensions.foreground.as_ref()?;
+        if self.view.link != Link::Connected {
+            // Another worker counts anew.
+            (self.view.dialogs.foreground, self.view.dialogs.theme) = (0, 0);
+            return None;
+        }
+        let wanted = self.view.state.as_ref()?.extensions.foreground.as_ref()?;
         if wanted.id <= self.view.dialogs.foreground {
             return None;
         }

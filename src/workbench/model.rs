@@ -123,7 +123,7 @@ pub struct Model {
     pub(super) changed: bool,
     /// Number of the newest command.
     commands: u64,
-    screen: String,
+    pub(super) screen: String,
     /// What a new thread tells its directive.
     pub inputs: Values,
     /// What is known of the directive on the screen, for a new thread of it.

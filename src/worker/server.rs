@@ -393,6 +393,7 @@ impl Hub {
         let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
+            while drawings.try_join_next().is_some() {}
             match message {
                 ToWorker::Hello { .. } => {}
                 ToWorker::Subscribe { from_offset } => {
@@ -438,7 +439,6 @@ impl Hub {
                     drawings.spawn(async move {
                         outbox.push(FromWorker::Drawn { id, drawing: handle.draw(to_draw).await });
                     });
-                    while drawings.try_join_next().is_some() {}
                 }
                 ToWorker::Goodbye => {
                     orderly = true;

@@ -3,10 +3,10 @@
 // Every function answers with a plain result or `{error}`. The host validates arguments against the
 // schema before it calls a tool; results are made plain here.
 
-import { ask, describeError } from "../runtime/bridge.js";
+import { ask, describeError, isDisabled, report, setOwner } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { theme } from "./theme.js";
-import { linesFrom } from "./components.js";
+import { linesAt } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
 import { attempt, attemptNow, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
 import { signalFor } from "./signals.js";
@@ -97,12 +97,23 @@ function renderContext(kind, callId, args, rest) {
   };
 }
 
+const failedDrawings = new Set();
+
 /** A component as lines; undefined makes the host draw its own. */
 function linesOf(extension, event, make, width, kept) {
-  const component = attemptNow(extension, event, make, undefined);
-  if (!component || typeof component.render !== "function") return { result: undefined };
-  kept?.(component);
-  return { result: linesFrom(extension, component, width, event) };
+  if (isDisabled(extension.id)) return { result: undefined };
+  setOwner(extension.id);
+  try {
+    const component = make();
+    if (!component || typeof component.render !== "function") return { result: undefined };
+    kept?.(component);
+    return { result: linesAt(component, width) };
+  } catch (error) {
+    // Every resize draws again, so a drawing that fails is no fault that could switch its guards off; it is told once.
+    if (!failedDrawings.has(event)) report(extension.id, event, error);
+    failedDrawings.add(event);
+    return { result: undefined };
+  }
 }
 
 export function renderToolCall(name, callId, args, width, options = {}) {

@@ -104,17 +104,15 @@ export const openPlace = (place, args) => ask("ui.open", { component: place.id, 
 /** Lines of a component at a width, cut and bounded; one that fails has a line that says so. */
 export function drawComponent(extension, component, width, event = "render") {
   const failed = [`[${extension.path.split("/").at(-1)}: drawing failed]`];
-  return linesFrom(extension, component, width, event) ?? failed.map((line) => cutLine(line, width));
+  return attemptNow(extension, event, () => linesAt(component, width), undefined) ?? failed.map((line) => cutLine(line, width));
 }
 
-/** The same, undefined where it fails. */
-export function linesFrom(extension, component, width, event) {
-  return attemptNow(extension, event, () => {
-    const drawn = component.render(width);
-    if (!Array.isArray(drawn)) throw new TypeError("render must return an array of lines");
-    const list = drawn.length > MAX_LINES ? drawn.slice(0, MAX_LINES) : drawn;
-    return list.map((line) => cutLine(String(line), width));
-  }, undefined);
+/** The same, for whoever catches what it throws. */
+export function linesAt(component, width) {
+  const drawn = component.render(width);
+  if (!Array.isArray(drawn)) throw new TypeError("render must return an array of lines");
+  const list = drawn.length > MAX_LINES ? drawn.slice(0, MAX_LINES) : drawn;
+  return list.map((line) => cutLine(String(line), width));
 }
 
 const cutLine = (line, width) => truncateToWidth(/[\n\r]/.test(line) ? line.replace(/[\n\r]+/g, " ") : line, width, "");

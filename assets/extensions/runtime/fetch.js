@@ -282,7 +282,9 @@ export async function fetch(input, init = {}) {
     throw new TypeError("fetch failed", { cause: error });
   }
   const stop = () => host.httpClose(answer.id);
-  const stream = new ReadableStream({
+  const isEmpty = request.method === "HEAD" || EMPTY.includes(answer.status);
+  if (isEmpty) stop();
+  const stream = isEmpty ? null : new ReadableStream({
     start(controller) {
       signal?.addEventListener("abort", () => {
         stop();

@@ -152,6 +152,7 @@ impl Dialogs {
         self.foregrounds += 1;
         let wanted = Foreground { id: self.foregrounds, program };
         self.foreground = Some(ForegroundWait { wanted, taken: Some(taken), over });
+        self.count();
     }
 
     /// A screen takes it.
@@ -170,6 +171,7 @@ impl Dialogs {
         if let Some(waits) = self.foreground.take_if(|waits| waits.wanted.id == id) {
             let _gone = waits.over.send(code);
         }
+        self.count();
     }
 
     /// How many questions wait, as it changes.
@@ -185,7 +187,9 @@ impl Dialogs {
     }
 
     pub(super) fn count(&self) {
-        let now = self.open.len() + self.components.iter().filter(|component| component.focused).count();
+        let runs = self.foreground.as_ref().is_some_and(|waits| !waits.over.is_closed());
+        let now =
+            usize::from(runs) + self.open.len() + self.components.iter().filter(|component| component.focused).count();
         self.count.send_if_modified(|count| std::mem::replace(count, now) != now);
     }
 

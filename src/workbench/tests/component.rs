@@ -27,7 +27,7 @@ impl Session {
 }
 
 fn typed(component: u64, data: &str) -> Gesture {
-    Gesture::Type { component, data: data.to_owned() }
+    Gesture::Type { component, data: data.to_owned(), by: "s".to_owned() }
 }
 
 #[test]

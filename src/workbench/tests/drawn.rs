@@ -8,7 +8,8 @@ use crate::domain::{
 };
 
 fn editor(text: &str, acts: &[(u64, EditorAct)]) -> OfExtensions {
-    let acts = acts.iter().map(|(number, act)| NumberedAct { number: *number, act: act.clone() }).collect();
+    let act = |(number, act): &(u64, EditorAct)| NumberedAct { number: *number, by: "s".to_owned(), act: act.clone() };
+    let acts = acts.iter().map(act).collect();
     let editor = Some(Editor { text: text.to_owned(), acts });
     let lines = vec!["───".to_owned(), text.to_owned()];
     let open = OpenComponent { id: 7, from: "e.ts".to_owned(), at: None, focused: false, editor, lines };
@@ -39,7 +40,7 @@ impl Session {
 }
 
 fn typed(data: &str) -> Gesture {
-    Gesture::Type { component: 7, data: data.to_owned() }
+    Gesture::Type { component: 7, data: data.to_owned(), by: "s".to_owned() }
 }
 
 #[test]
@@ -54,16 +55,24 @@ fn an_editor_has_the_keys_that_write_and_the_draft_follows_it() {
     assert_eq!(session.model.composer.text(), "hello");
     session.effects();
     // What another screen sends this one does not.
-    let mut other = connected();
-    showing(&mut other, editor("", &[]));
-    for session in [&mut session, &mut other] {
-        showing(session, editor("", &[(1, submit("hello"))]));
-    }
-    assert_eq!((session.sent_prompts(), other.sent_prompts()), (vec!["hello".to_owned()], vec![]));
+    let mut other = editor("", &[(1, submit("hello"))]);
+    other.components[0].editor.as_mut().unwrap().acts[0].by = "another".to_owned();
+    showing(&mut session, editor("hello", &[]));
+    showing(&mut session, other);
+    assert_eq!((session.sent_prompts(), session.model.composer.text()), (vec![], String::new()));
+    showing(&mut session, editor("", &[(2, submit("hello"))]));
+    assert_eq!(session.sent_prompts(), ["hello"]);
     assert_eq!(session.model.composer.text(), "");
     // Nor does it twice.
-    showing(&mut session, editor("", &[(1, submit("hello"))]));
+    showing(&mut session, editor("", &[(2, submit("hello"))]));
     assert_eq!(session.sent_prompts(), Vec::<String>::new());
+    // What was written right behind it stays.
+    showing(&mut session, editor("w", &[(2, submit("hello")), (3, submit("more"))]));
+    assert_eq!((session.sent_prompts(), session.model.composer.text()), (vec!["more".to_owned()], "w".to_owned()));
+    // A screen that comes later takes what is written, and empties nothing.
+    let mut later = connected();
+    showing(&mut later, editor("half a pro", &[(3, submit("more"))]));
+    assert_eq!((later.model.composer.text(), later.told_editor()), ("half a pro".to_owned(), vec![]));
 }
 
 #[test]
