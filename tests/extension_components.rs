@@ -7,34 +7,8 @@ mod scripted_project;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use scripted_project::{Project, calls_bash};
-use serde_json::{Value, json};
-use terminal::{Terminal, key};
-
-fn with(extension: &str, replies: &[Value]) -> Project {
-    let project = Project::with("", replies);
-    project.write(".ai/extensions/e.ts", extension);
-    project.trusted()
-}
-
-/// A thread that has begun, so that its extensions are there.
-fn begun(project: &Project, size: (u16, u16)) -> Terminal {
-    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(size.0, size.1).start();
-    terminal.wait_for("A new thread");
-    say(&terminal, "begin");
-    terminal.wait_for("Done.");
-    terminal
-}
-
-fn say(terminal: &Terminal, text: &str) {
-    terminal.send_keys(text);
-    terminal.wait_for(text);
-    terminal.send_keys(key::ENTER);
-}
-
-fn done() -> Vec<Value> {
-    vec![json!({"steps": [{"text": "Done."}]})]
-}
+use scripted_project::{Project, calls_bash, done, say};
+use terminal::key;
 
 /// `/pad` opens a component that shows what is typed into it and ends with its text on enter.
 const PAD: &str = r#"
@@ -66,8 +40,8 @@ export default function (pi: any): void {
 
 #[test]
 fn a_component_has_the_keys_until_it_is_done() {
-    let project = with(PAD, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(PAD, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/pad");
     terminal.wait_for("pad 100:");
     terminal.wait_for("ctrl-c close");
@@ -97,8 +71,8 @@ fn a_component_has_the_keys_until_it_is_done() {
 
 #[test]
 fn ctrl_c_closes_a_component_whatever_it_does() {
-    let project = with(PAD, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(PAD, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/pad");
     terminal.wait_for("end of pad");
     terminal.send_keys("x");
@@ -108,8 +82,8 @@ fn ctrl_c_closes_a_component_whatever_it_does() {
     terminal.leave();
     let stuck = r#"export default (pi: any) => { pi.registerCommand("stuck", { handler: (_: string, ctx: any) => ctx.ui.custom(() => ({
       render: () => ["still here"], invalidate() {}, handleInput() { for (;;); } })) }); };"#;
-    let project = with(stuck, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(stuck, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/stuck");
     terminal.wait_for("still here");
     terminal.send_keys("x");
@@ -122,8 +96,8 @@ fn ctrl_c_closes_a_component_whatever_it_does() {
 
 #[test]
 fn an_overlay_stands_where_it_says_and_a_question_lies_over_it() {
-    let project = with(PAD, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(PAD, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/over");
     terminal.wait_until("the overlay", |screen| {
         screen.contents_between(3, 78, 3, 98).contains("pad 20:")
@@ -149,8 +123,8 @@ fn an_overlay_stands_where_it_says_and_a_question_lies_over_it() {
 
 #[test]
 fn a_shortcut_runs_what_an_extension_offers_under_it() {
-    let project = with(PAD, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(PAD, &[done()]);
+    let terminal = project.begun((100, 30));
     terminal.send_keys("\x18");
     terminal.wait_for("end of pad");
     terminal.send_keys("q\r");
@@ -167,7 +141,7 @@ fn a_guard_that_asks_with_a_component_holds_the_call() {
       if (choice !== "y") return { block: true, reason: "the person pressed " + choice };
     }); };"#;
     let replies = calls_bash("touch made");
-    let project = with(gate, &replies);
+    let project = Project::extended(gate, &replies);
     let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
     terminal.wait_for("A new thread");
     say(&terminal, "go on");
@@ -194,8 +168,8 @@ fn headers_footers_and_widgets_stand_around_the_draft() {
       } });
       pi.registerCommand("lines", { handler: async (_: string, ctx: any) => { ctx.ui.setWidget("w", lines("again")); ctx.ui.setWidget("w", ["plain lines"]); } });
     };"#;
-    let project = with(around, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(around, &[done()]);
+    let terminal = project.begun((100, 30));
     for shown in ["header of 100", "footer of 100", "widget of 100", "status"] {
         terminal.wait_for(shown);
     }
@@ -227,8 +201,8 @@ fn an_extension_is_asked_before_its_thread_is_left() {
         return { cancel: true };
       });
     };"#;
-    let project = with(guard, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(guard, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/new");
     terminal.wait_for("There is work in it.");
     terminal.send_keys(key::ESC);
@@ -260,8 +234,8 @@ fn an_extension_names_the_window_and_calls_a_person_who_is_away() {
         ctx.ui.notify("called");
       } });
     };"#;
-    let project = with(caller, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(caller, &[done()]);
+    let terminal = project.begun((100, 30));
     terminal.send_keys("\x1b[O");
     say(&terminal, "/call");
     terminal.wait_for("e.ts: called");
@@ -279,8 +253,8 @@ fn one_component_too_many_is_refused() {
       const one = () => ctx.ui.custom(() => ({ render: () => ["one"], invalidate() {} }), { overlay: true }).catch((error: Error) => ctx.ui.notify(error.message));
       for (let count = 0; count < 17; count += 1) one();
     } }); };"#;
-    let project = with(many, &done());
-    let terminal = begun(&project, (100, 30));
+    let project = Project::extended(many, &[done()]);
+    let terminal = project.begun((100, 30));
     say(&terminal, "/many");
     terminal.wait_for("no more than 16 components are open at once");
     terminal.kill();

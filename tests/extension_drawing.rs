@@ -8,40 +8,9 @@ mod scripted_project;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use scripted_project::Project;
+use scripted_project::{Project, done, say};
 use serde_json::{Value, json};
-use terminal::{Terminal, key};
-
-fn with(extension: &str, replies: &[Value]) -> Project {
-    let project = Project::with("", replies);
-    project.write(".ai/extensions/e.ts", extension);
-    project.trusted()
-}
-
-fn open(project: &Project, arguments: &[&str]) -> Terminal {
-    let arguments: Vec<&str> = ["--model", &project.model].into_iter().chain(arguments.iter().copied()).collect();
-    let terminal = project.home.levain_in_terminal(&arguments).size(100, 45).start();
-    terminal.wait_for("A new thread");
-    terminal
-}
-
-/// A thread that has begun, so that its extensions are there.
-fn begun(project: &Project) -> Terminal {
-    let terminal = open(project, &[]);
-    say(&terminal, "begin");
-    terminal.wait_for("Done.");
-    terminal
-}
-
-fn say(terminal: &Terminal, text: &str) {
-    terminal.send_keys(text);
-    terminal.wait_for(text);
-    terminal.send_keys(key::ENTER);
-}
-
-fn done() -> Value {
-    json!({"steps": [{"text": "Done."}]})
-}
+use terminal::key;
 
 /// An editor of no class of pi's, which shouts, marks its place and holds back while it is asked to.
 const EDITOR: &str = r#"
@@ -69,8 +38,8 @@ export default (pi: any) => {
 
 #[test]
 fn an_editor_of_an_extension_stands_in_the_place_of_the_draft() {
-    let project = with(EDITOR, &[done()]);
-    let terminal = begun(&project);
+    let project = Project::extended(EDITOR, &[done()]);
+    let terminal = project.begun((100, 45));
     terminal.wait_for(">> <");
     terminal.wait_for(" shouts");
     terminal.send_keys("what now");
@@ -96,8 +65,8 @@ fn an_editor_of_an_extension_stands_in_the_place_of_the_draft() {
 
 #[test]
 fn an_editor_can_be_filled_and_taken_away() {
-    let project = with(&EDITOR.replace(".toUpperCase()", ""), &[done()]);
-    let terminal = begun(&project);
+    let project = Project::extended(&EDITOR.replace(".toUpperCase()", ""), &[done()]);
+    let terminal = project.begun((100, 45));
     terminal.wait_for(">> <");
     terminal.send_keys("/fill\r");
     terminal.wait_for(">> filled in<");
@@ -156,8 +125,8 @@ fn calls_results_and_messages_are_drawn_by_extensions() {
         calls("halve", "half", &json!({})),
         calls("err", "bad", &json!({})),
     ];
-    let project = with(DRAWS, &[&replies.concat()[..], &[done()]].concat());
-    let terminal = begun(&project);
+    let project = Project::extended(DRAWS, &[&replies.concat()[..], &[done()]].concat());
+    let terminal = project.begun((100, 45));
     let allow = || {
         terminal.wait_for("y allow once");
         terminal.send_keys("y");
@@ -204,7 +173,7 @@ fn calls_results_and_messages_are_drawn_by_extensions() {
 
 #[test]
 fn a_program_of_an_extension_has_the_terminal_while_it_runs() {
-    let project = with(
+    let project = Project::extended(
         r#"import { spawnSync } from "node:child_process";
 export default (pi: any) => {
   const run = (ctx: any) => { const { status, error } = spawnSync("/bin/sh", ["-c",
@@ -236,14 +205,14 @@ export default (pi: any) => {
 
 #[test]
 fn a_screen_that_dies_ends_the_wait_for_its_program() {
-    let project = with(
+    let project = Project::extended(
         r#"import { spawnSync } from "node:child_process";
 export default (pi: any) => pi.registerCommand("front", { handler: async (_: string, ctx: any) => {
   const { error } = spawnSync("/bin/sh", ["-c", "echo at $((40 + 2)); sleep 60"], { stdio: "inherit" });
   ctx.ui.notify(`over: ${error?.code}`); } });"#,
         &[done()],
     );
-    let terminal = begun(&project);
+    let terminal = project.begun((100, 45));
     say(&terminal, "/front");
     terminal.wait_for("at 42");
     terminal.kill();
@@ -257,7 +226,7 @@ export default (pi: any) => pi.registerCommand("front", { handler: async (_: str
 
 #[test]
 fn a_persons_own_command_is_run_by_the_first_extension_that_wants_to() {
-    let project = with(
+    let project = Project::extended(
         r#"
 export default (pi: any) => {
   pi.on("user_bash", (event: any) => { if (event.command === "fail") throw new Error("not me"); });
@@ -269,7 +238,7 @@ export default (pi: any) => {
 };"#,
         &[done()],
     );
-    let terminal = begun(&project);
+    let terminal = project.begun((100, 45));
     say(&terminal, "!!tell me");
     terminal.wait_for("told true");
     terminal.wait_for("exit code 4; e.ts ran it");
@@ -310,34 +279,29 @@ export default (pi: any) => {
         let (code, out, err) = project.levain(&all);
         assert_eq!(code, 0, "{out}{err}");
         let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
-        let id = line["thread_id"].as_str().unwrap().to_owned();
-        let prompt = project.event(&id, "cognition_in")["text"].as_str().unwrap().to_owned();
-        let notices: Vec<String> = project
-            .events(&id)
-            .into_iter()
-            .filter(|(name, _)| name == "notice")
-            .map(|(_, notice)| notice["text"].as_str().unwrap().to_owned())
-            .collect();
-        (prompt, notices.join("\n"))
+        project.event(line["thread_id"].as_str().unwrap(), "cognition_in")["text"].as_str().unwrap().to_owned()
     };
-    assert_eq!(said(&[]).0, "hello");
-    assert_eq!(said(&["-e", own]).0, r#"hello: [null,"nobody",true,null]"#);
-    let (prompt, notices) = said(&["-e", own, "--flag", "loud", "--flag=who=a=b", "--flag", "off=false"]);
-    assert_eq!((prompt.as_str(), notices.as_str()), (r#"hello: [true,"a=b",false,null]"#, ""));
-    let (prompt, notices) = said(&["-e", own, "--flag", "who", "--flag", "off=perhaps", "--flag", "new"]);
-    assert_eq!(prompt, r#"hello: [null,"nobody",true,null]"#);
-    for words in [
-        "the flag who is left out: it needs a value",
-        "off is left out: it is true or false",
-        "no extension has the flag new",
+    assert_eq!(said(&[]), "hello");
+    assert_eq!(said(&["-e", own]), r#"hello: [null,"nobody",true,null]"#);
+    let prompt = said(&["-e", own, "--flag", "loud", "--flag=who=a=b", "--flag", "off=false"]);
+    assert_eq!(prompt, r#"hello: [true,"a=b",false,null]"#);
+    // A flag that is not understood may be the one that turns a guard on.
+    for (flag, words) in [
+        ("who", "the flag who needs a value, as --flag who=…"),
+        ("off=perhaps", "the flag off is true or false, not `perhaps`"),
+        ("new", "no extension has the flag new"),
     ] {
-        assert!(notices.contains(words), "{words}: {notices}");
+        for command in [&["run", "hello"][..], &["--plain"]] {
+            let (code, out, err) = project.levain(&[command, &model, &["-e", own, "--flag", flag]].concat());
+            assert_eq!((code, out.as_str()), (2, ""), "{err}");
+            assert!(err.contains(words) && err.contains("levain extensions lists the flags"), "{words}: {err}");
+        }
     }
     let (code, _, err) = project.levain(&["run", "-e", "nowhere.ts", "hello"]);
     assert_eq!(code, 2);
     assert!(err.contains("there is no extension at nowhere.ts"), "{err}");
     // The screen's worker is told, too.
-    let terminal = open(&project, &["-e", own, "--flag", "who=ada"]);
+    let terminal = project.open(&["-e", own, "--flag", "who=ada"], (100, 45));
     say(&terminal, "hello there");
     terminal.wait_for("Done.");
     terminal.leave();

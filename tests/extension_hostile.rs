@@ -14,7 +14,7 @@ mod terminal;
 use levain::domain::event::{CancelScope, PromptMode};
 use levain::domain::{Command, State};
 use running_thread::{RunningThread, rests};
-use scripted_project::Project;
+use scripted_project::{Project, done};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
@@ -523,13 +523,8 @@ fn assert_harmless(terminal: &terminal::Terminal) {
 }
 
 fn begun(extension: &str) -> (Project, terminal::Terminal) {
-    let project = Project::new("");
-    project.write(FILE, extension);
-    let project = project.trusted();
-    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 40).start();
-    terminal.wait_for("A new thread");
-    terminal.send_keys("first\r");
-    terminal.wait_for("Done.");
+    let project = Project::extended(extension, &[done()]);
+    let terminal = project.begun((120, 40));
     (project, terminal)
 }
 

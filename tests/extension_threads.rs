@@ -8,7 +8,7 @@ mod scripted_project;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use scripted_project::{Project, calls_bash};
+use scripted_project::{Project, calls_bash, done};
 use serde_json::{Value, json};
 use std::fs;
 use terminal::key;
@@ -16,13 +16,7 @@ use terminal::key;
 const FILE: &str = ".ai/extensions/e.ts";
 
 fn with(extension: &str) -> Project {
-    with_replies(extension, &[json!({"steps": [{"text": "Done."}]})])
-}
-
-fn with_replies(extension: &str, replies: &[Value]) -> Project {
-    let project = Project::with("", replies);
-    project.write(FILE, extension);
-    project.trusted()
+    Project::extended(extension, &[done()])
 }
 
 /// Lets the directive of the project use a tool.
@@ -102,7 +96,7 @@ fn a_guard_in_an_extension_blocks_changes_and_fails_closed() {
     ] {
         let extension =
             format!("export default (pi: any) => {{\n  pi.on('tool_call', async (event: any) => {{ {body} }});\n}};\n");
-        let project = with_replies(&extension, &calls_bash("touch made"));
+        let project = Project::extended(&extension, &calls_bash("touch made"));
         let id = project.run("go");
         let folder = project.home.project();
         let there: Vec<_> = ["made", "other", "third"].into_iter().filter(|name| folder.join(name).exists()).collect();
@@ -116,7 +110,7 @@ fn a_guard_in_an_extension_blocks_changes_and_fails_closed() {
 #[test]
 fn a_result_is_changed_by_an_extension() {
     let extension = "export default (pi) => { pi.on('tool_result', (event) => ({ content: [{ type: 'text', text: event.content[0].text.toUpperCase() }] })); };";
-    let project = with_replies(extension, &calls_bash("echo loud"));
+    let project = Project::extended(extension, &calls_bash("echo loud"));
     let id = project.run("go");
     assert!(project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("LOUD"));
     assert_eq!(project.event(&id, "result_prepared")["steps"][0]["handler"], "e.ts");
@@ -268,21 +262,21 @@ fn a_tool_of_an_extension_is_granted_like_any_other() {
         ),
         ("extension/*", r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": -1}}}]}"#, "too few", true),
     ] {
-        let project = granting(with_replies(ALL, &replies(call)), granted);
+        let project = granting(Project::extended(ALL, &replies(call)), granted);
         let id = project.run("go");
         let result = project.event(&id, "tool_call_result");
         assert!(result["output"].as_str().unwrap().contains(says), "{granted}: {result}");
         assert_eq!(!result["error"].is_null(), failed, "{result}");
     }
     // Without a grant it is offered to nobody.
-    let project = with_replies(ALL, &replies(CALLS_COUNT));
+    let project = Project::extended(ALL, &replies(CALLS_COUNT));
     let id = project.run("go");
     assert!(!project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("counted"));
 }
 
 #[test]
 fn a_command_of_an_extension_asks_shows_and_sends() {
-    let project = with_replies(
+    let project = Project::extended(
         ALL,
         &[
             json!({"when": {"anywhere": "hello from"}, "steps": [{"text": "Hello to you."}]}),
@@ -328,7 +322,7 @@ fn a_guard_asks_the_person_and_takes_no_answer_for_a_no() {
       const choice = await ctx.ui.select(`Run ${event.input.command}?`, ["Yes", "No"]);
       if (choice !== "Yes") return { block: true, reason: "the person said no" };
     }); };"#;
-    let project = with_replies(gate, &calls_bash("touch made"));
+    let project = Project::extended(gate, &calls_bash("touch made"));
     let id = project.run("go");
     assert!(project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("nobody to ask"));
     let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
@@ -365,7 +359,7 @@ fn a_guard_sees_every_file_of_a_call_under_the_names_of_pi() {
         (json!({"files": [file("a"), file(".env")]}), true),
         (json!({"files": [file("a"), file("b")]}), false),
     ] {
-        let project = granting(with_replies(guard, &write(input.clone())), "rye/file-system/write");
+        let project = granting(Project::extended(guard, &write(input.clone())), "rye/file-system/write");
         let id = project.run("go");
         assert_eq!(project.home.project().join("a").exists(), !blocked, "{input}");
         assert!(!project.home.project().join(".env").exists());
@@ -386,7 +380,7 @@ fn what_an_extension_registers_later_counts() {
         json!({"when": {"after_tool": "late"}, "steps": [{"text": "Done."}]}),
         json!({"steps": [{"tool_call": {"name": "late", "input": {}}}]}),
     ];
-    let project = granting(with_replies(extension, &replies), "extension/late");
+    let project = granting(Project::extended(extension, &replies), "extension/late");
     let id = project.run("go");
     assert_eq!(project.event(&id, "tool_call_result")["output"], "late but there!");
 }
@@ -412,7 +406,7 @@ export default (pi: any) => {
         json!({"when": {"after_tool": "count"}, "steps": [{"text": "Done."}]}),
         json!({"steps": [{"tool_call": {"name": "count", "input": {"to": 3}}}]}),
     ];
-    let project = with_replies(extension, &replies);
+    let project = Project::extended(extension, &replies);
     let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
     terminal.wait_for("A new thread");
     terminal.send_keys("first");
@@ -477,7 +471,7 @@ fn an_extension_takes_tools_out_of_use_and_puts_words_into_the_draft() {
         ctx.ui.setEditorText("words for you");
       } });
     };"#;
-    let project = with_replies(extension, &calls_bash("touch made"));
+    let project = Project::extended(extension, &calls_bash("touch made"));
     let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
     terminal.wait_for("A new thread");
     terminal.send_keys("/plan now");
@@ -519,7 +513,7 @@ fn a_tool_of_an_extension_that_is_stopped_ends_what_it_started() {
     let extension = r#"export default (pi: any) => pi.registerTool({ name: "wait", description: "Waits", parameters: { type: "object" },
       execute: async () => { await pi.exec("sleep", ["5432"]); return { content: [] }; } });"#;
     let replies = [json!({"steps": [{"tool_call": {"name": "wait", "input": {}}}]})];
-    let project = with_replies(extension, &replies);
+    let project = Project::extended(extension, &replies);
     let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
     terminal.wait_for("A new thread");
     terminal.send_keys("go on");
@@ -569,7 +563,7 @@ fn asking() -> Project {
         json!({"when": {"anywhere": "side question"}, "steps": [{"text": "Aside."}]}),
         json!({"steps": [{"text": "Done."}]}),
     ];
-    with_replies(ASKS, &replies)
+    Project::extended(ASKS, &replies)
 }
 
 #[test]
@@ -613,7 +607,7 @@ export default (pi: any) => {
   const read = createReadTool(process.cwd());
   pi.registerTool({ ...read, name: "elsewhere", execute: (id: string) => read.execute(id, { path: "secret.txt" }) });
 };"#;
-    let project = with_replies(extension, &calls_bash("echo ran $HOOK"));
+    let project = Project::extended(extension, &calls_bash("echo ran $HOOK"));
     let id = project.run("go");
     let result = project.event(&id, "tool_call_result");
     assert_eq!(result["output"].as_str().unwrap().trim(), "hooked\nran it's set", "{result}");
@@ -629,7 +623,7 @@ export default (pi: any) => {
         json!({"when": {"after_tool": "elsewhere"}, "steps": [{"text": "Done."}]}),
         json!({"steps": [{"tool_call": {"name": "elsewhere", "input": {}}}]}),
     ];
-    let project = granting(with_replies(extension, &reads), "extension/elsewhere");
+    let project = granting(Project::extended(extension, &reads), "extension/elsewhere");
     project.write("secret.txt", "hush");
     let id = project.run("go");
     let result = project.event(&id, "tool_call_result");
@@ -691,7 +685,7 @@ fn a_message_of_an_extension_waits_for_the_next_prompt_and_asks_no_model() {
 
 #[test]
 fn a_threads_events_are_replayed_through_an_extension() {
-    let project = with_replies("export default () => {};", &calls_bash("touch made"));
+    let project = Project::extended("export default () => {};", &calls_bash("touch made"));
     let id = project.run("please go");
     let tried = r#"export default (pi: any) => {
   pi.on("input", (event: any) => ({ action: "transform", text: event.text.toUpperCase() }));
@@ -758,7 +752,7 @@ export default (pi: any) => { pi.on("tool_result", async (_event: any, ctx: any)
   return { content: [{ type: "text", text: `${answer.stopReason}: ${answer.errorMessage}` }] };
 }); };"#;
     let bash = "<permissions><execute><tool>rye/bash</tool></execute></permissions><limits turns=\"1\"/>";
-    let project = directive(with_replies(extension, &calls_bash("true")), bash);
+    let project = directive(Project::extended(extension, &calls_bash("true")), bash);
     let (_, out, err) = project.levain(&["run", "--json", "--model", &project.model, "--directive", "work", "go"]);
     let line: Value = serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap();
     let result = project.event(line["thread_id"].as_str().unwrap(), "tool_call_result");
@@ -777,7 +771,7 @@ export default (pi: any) => {
         json!({"steps": [{"tool_call": {"name": "sneaky", "input": {"command": "x"}}}]}),
     ];
     let grants = "<permissions><execute><tool>extension/sneaky</tool></execute><execute ask=\"true\"><tool>rye/bash</tool></execute></permissions>";
-    let project = directive(with_replies(extension, &replies), grants);
+    let project = directive(Project::extended(extension, &replies), grants);
     let id = project.run("go");
     let result = project.event(&id, "tool_call_result");
     assert!(result["output"].as_str().unwrap().contains("may not use rye/bash"), "{result}");
@@ -798,7 +792,7 @@ export default (pi: any) => pi.registerTool({ name: "write", label: "w", descrip
     };
     let grant = "<permissions><execute><tool>rye/file-system/write</tool></execute></permissions>";
     for (path, runs) in [("notes.md", true), (".ai/directives/x.md", false)] {
-        let project = directive(with_replies(extension, &replies(path)), grant);
+        let project = directive(Project::extended(extension, &replies(path)), grant);
         let _asks = project.levain(&["run", "--json", "--model", &project.model, "--directive", "work", "go"]);
         assert_eq!(project.home.project().join("ran").exists(), runs, "{path}");
     }

@@ -34,7 +34,7 @@ mod worker;
 
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
-use crate::session::{people, secrets};
+use crate::session::{Setup, people, secrets};
 use crate::tools::keeper;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
@@ -306,11 +306,12 @@ impl Common {
 }
 
 impl ExtensionOptions {
-    /// These arguments with what was said of extensions.
+    /// What a session starts with, with what was said of extensions.
     ///
     /// # Errors
-    /// Where there is no extension at a path: a guard that was asked for and is not there would be one that is gone.
-    fn given(&self, arguments: Arguments) -> Result<Arguments, Failure> {
+    /// As [`Setup::gather`], and where there is no extension at a path or no such flag: a guard that was asked for and is not
+    /// there would be one that is gone.
+    fn gather(&self, common: &Common, directive: Option<String>) -> Result<Setup, Failure> {
         let mut extensions = Vec::new();
         for path in &self.extension {
             let found = crate::session::extensions::named(path);
@@ -321,7 +322,11 @@ impl ExtensionOptions {
             }
             extensions.extend(found);
         }
-        Ok(Arguments { extensions, flags: self.flag.clone(), ..arguments })
+        let arguments = Arguments { extensions, flags: self.flag.clone(), ..common.arguments(directive) };
+        let setup = Setup::gather(common.project.as_deref(), arguments)?;
+        let strange = |(message, hint): (String, String)| Failure::usage(message).hint(hint);
+        setup.extensions().check_flags().map_err(strange)?;
+        Ok(setup)
     }
 }
 

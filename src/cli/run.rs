@@ -168,8 +168,7 @@ impl RunArguments {
 }
 
 pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode, Failure> {
-    let told = arguments.extensions.given(common.arguments(arguments.directive.clone()))?;
-    let setup = Setup::gather(common.project.as_deref(), told)?;
+    let setup = arguments.extensions.gather(common, arguments.directive.clone())?;
     for problem in &setup.problems {
         let _closed = writeln!(err(), "warning: {problem}");
     }

@@ -90,7 +90,7 @@ fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> R
     }
     let asked = open.directive.is_some() || open.resume.is_some() || common.project.is_some();
     let by_name = open.directive.is_some();
-    let mut setup = Setup::gather(common.project.as_deref(), open.extensions.given(common.arguments(open.directive))?)?;
+    let mut setup = open.extensions.gather(common, open.directive)?;
     let thread = match open.resume {
         None => None,
         Some(None) => Some(find::newest(&setup)?),

@@ -112,6 +112,14 @@ pub struct Drawing {
     pub body: Option<Vec<String>>,
 }
 
+impl Drawing {
+    /// Bytes of its rows.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.head.iter().chain(&self.body).flatten().map(String::len).sum()
+    }
+}
+
 /// What of a conversation extensions draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawnKinds {

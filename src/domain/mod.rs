@@ -17,7 +17,7 @@ pub mod dialog;
 pub mod event;
 pub mod extension_entry;
 pub mod foreground;
-mod frozen_request;
+pub mod frozen_request;
 pub mod hook_step;
 pub mod id;
 pub mod image;

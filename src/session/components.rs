@@ -196,7 +196,7 @@ impl Components {
         Ok(true)
     }
 
-    /// Takes what the editor in the place of the draft says; false where it is about something else, or there is none.
+    /// Takes what the editor in the place of the draft says; false where it is about something else.
     fn told_by_editor(&self, name: &str, arguments: &Value) -> bool {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         let act = match name {
@@ -206,8 +206,9 @@ impl Components {
             _ => return false,
         };
         let mut all = self.all();
-        let Some(place) = all.places.values_mut().rev().find(|place| place.editor.is_some()) else { return false };
-        let Some(editor) = &mut place.editor else { return false };
+        // What an editor says that is gone is about nothing.
+        let Some(place) = all.places.values_mut().rev().find(|place| place.editor.is_some()) else { return true };
+        let Some(editor) = &mut place.editor else { return true };
         match act {
             None => editor.text = plain(text("text").unwrap_or_default()),
             Some(act) => {

@@ -9,8 +9,9 @@ use crate::extensions::{Ask, Engine};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Rows of one part, at most.
+/// Rows and bytes of one part, at most.
 const MOST_ROWS: usize = 400;
+const MOST_BYTES: usize = 256 << 10;
 
 impl ExtensionHandlers {
     /// What of the conversation extensions draw.
@@ -86,9 +87,15 @@ async fn rows(engine: &Engine, name: &'static str, arguments: Vec<Value>) -> Opt
     let answered = engine.ask(Ask::Function { name, arguments }, true).await;
     let drawn = answered.ok()?.0.result?;
     let drawn = drawn.as_array()?;
-    let mut rows: Vec<String> = drawn.iter().take(MOST_ROWS).filter_map(Value::as_str).map(styled).collect();
-    if drawn.len() > MOST_ROWS {
-        rows.push(format!("… {} more rows", drawn.len() - MOST_ROWS));
+    let mut left = MOST_BYTES;
+    let fits = |row: &String| {
+        left = left.saturating_sub(row.len());
+        left > 0
+    };
+    let all = drawn.iter().filter_map(Value::as_str).map(styled);
+    let mut rows: Vec<String> = all.take(MOST_ROWS).take_while(fits).collect();
+    if drawn.len() > rows.len() {
+        rows.push(format!("… {} more rows", drawn.len() - rows.len()));
     }
     Some(rows)
 }

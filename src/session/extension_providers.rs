@@ -4,9 +4,8 @@
 //! files were: code runs for it only where a file that speaks of providers is new or was changed. As with provider files, a
 //! project says nothing of addresses and keys: only extensions of the person's own folders and of the command line count.
 
-use super::extensions::Extensions;
+use super::extensions::{Extensions, Registered};
 use crate::domain::{Problem, Severity, Space};
-use crate::extensions::{Ask, Limits};
 use crate::providers::ProviderFile;
 use crate::providers::keys::VARIABLES;
 use crate::providers::known::known;
@@ -61,8 +60,8 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
         }
     }
     if !unknown.is_empty() {
-        match asked(extensions, unknown.iter().map(|(path, ..)| path.clone()).collect()) {
-            Ok((mut all, failed)) => {
+        match extensions.registered_by(unknown.iter().map(|(path, ..)| path.clone()).collect()) {
+            Ok(Registered { providers: mut all, failed, .. }) => {
                 // They are asked again the next time, so that it is told for as long as it is so.
                 unknown.retain(|(path, ..)| !failed.iter().any(|(other, _)| other == path));
                 for (path, why) in failed {
@@ -121,30 +120,6 @@ fn stamp(path: &Path) -> Option<(u64, u128)> {
     let meta = path.metadata().ok()?;
     let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some((meta.len(), modified.as_millis()))
-}
-
-/// What files register, and those that do not load with the reason.
-type Asked = (Vec<Value>, Vec<(PathBuf, String)>);
-
-/// Loads these files, and asks what they register. On a thread of its own: whoever gathers settings may be waiting for
-/// something already.
-fn asked(extensions: &Extensions, paths: Vec<PathBuf>) -> Result<Asked, String> {
-    let ask = move || -> Result<Asked, String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let engine = extensions.engine(Limits::default(), None, false).map_err(|error| text(&error))?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        runtime.map_err(|error| text(&error))?.block_on(async {
-            let mut failed = Vec::new();
-            for path in paths {
-                let loaded = engine.load(&path).await.map_err(|error| text(&error))?;
-                failed.extend(loaded.result.err().map(|problem| (path, problem.message)));
-            }
-            let ask = Ask::Function { name: "providerDescriptions", arguments: Vec::new() };
-            let (answer, _) = engine.ask(ask, false).await.map_err(|error| text(&error))?;
-            Ok((answer.result.and_then(|all| all.as_array().cloned()).unwrap_or_default(), failed))
-        })
-    };
-    std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_else(|_| Err("the engine failed".to_owned()))
 }
 
 /// A provider file as it was read.

@@ -1,7 +1,7 @@
 //! The extensions of a project and of the person: which there are, whether they may run, and what runs them.
 
 use crate::config::{Arguments, Dirs, Trust};
-use crate::extensions::{Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
+use crate::extensions::{Ask, Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,16 @@ pub struct Extension {
     pub path: PathBuf,
     /// It comes with the project, so it runs only where the person trusts that.
     pub of_project: bool,
+}
+
+/// What some files register at load.
+#[derive(Debug)]
+pub(super) struct Registered {
+    /// As the JavaScript side describes them (`providerDescriptions`).
+    pub(super) providers: Vec<Value>,
+    flags: Vec<Value>,
+    /// Those that do not load, with the reason.
+    pub(super) failed: Vec<(PathBuf, String)>,
 }
 
 /// What finds and starts them.
@@ -89,9 +99,58 @@ impl Extensions {
         })
     }
 
+    /// Whether the flags of the command line can be what extensions are told; loads those that may run where there are any. A
+    /// flag that is not understood may be the one that turns a guard on, so whoever starts something refuses.
+    ///
+    /// # Errors
+    /// What is wrong with them, and what to do.
+    pub fn check_flags(&self) -> Result<(), (String, String)> {
+        if self.flags.is_empty() {
+            return Ok(());
+        }
+        let trusted = self.are_trusted();
+        let (may_run, held): (Vec<_>, Vec<_>) = self.found().into_iter().partition(|one| trusted || !one.of_project);
+        let registered = self.registered_by(may_run.into_iter().map(|one| one.path).collect()).map_err(|why| {
+            (format!("the flags of extensions are not known: {why}"), "see levain extensions".to_owned())
+        })?;
+        let strange = self.strange_flags(&registered.flags);
+        if strange.is_empty() {
+            return Ok(());
+        }
+        let hint = match (registered.failed.first(), held.first()) {
+            (Some((path, why)), _) => format!("{} is not loaded: {why}", path.display()),
+            (None, Some(one)) => format!("{} runs when you trust the project: levain trust", one.name),
+            (None, None) => "levain extensions lists the flags that there are".to_owned(),
+        };
+        Err((strange.join("; "), hint))
+    }
+
+    /// Loads these files, and asks what they register. On a thread of its own: whoever gathers settings may be waiting for
+    /// something already.
+    pub(super) fn registered_by(&self, paths: Vec<PathBuf>) -> Result<Registered, String> {
+        let ask = || -> Result<Registered, String> {
+            let text = |error: &dyn std::fmt::Display| error.to_string();
+            let engine = self.engine(Limits::default(), None, false).map_err(|error| text(&error))?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+            runtime.map_err(|error| text(&error))?.block_on(async {
+                let mut failed = Vec::new();
+                for path in paths {
+                    let loaded = engine.load(&path).await.map_err(|error| text(&error))?;
+                    failed.extend(loaded.result.err().map(|problem| (path, problem.message)));
+                }
+                let ask = Ask::Function { name: "providerDescriptions", arguments: Vec::new() };
+                let (answer, _) = engine.ask(ask, false).await.map_err(|error| text(&error))?;
+                let providers = answer.result.and_then(|all| all.as_array().cloned()).unwrap_or_default();
+                let flags = engine.list().await.map_err(|error| text(&error))?.flags.clone();
+                Ok(Registered { providers, flags, failed })
+            })
+        };
+        std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_else(|_| Err("the engine failed".to_owned()))
+    }
+
     /// What is wrong with those flags, where these are the ones that extensions have.
     #[must_use]
-    pub fn strange_flags(&self, known: &[Value]) -> Vec<String> {
+    pub(super) fn strange_flags(&self, known: &[Value]) -> Vec<String> {
         let wrong = |given: &String| {
             let name = given.split_once('=').map_or(given.as_str(), |(name, _)| name);
             let of = known.iter().find(|flag| flag.get("name").is_some_and(|other| other == name));
@@ -99,10 +158,10 @@ impl Extensions {
             match (of, self.flag(name)) {
                 (None, _) => Some(format!("no extension has the flag {name}")),
                 (Some(flag), Some(Value::Bool(_))) if is_text(flag) => {
-                    Some(format!("the flag {name} is left out: it needs a value, as --flag {name}=…"))
+                    Some(format!("the flag {name} needs a value, as --flag {name}=…"))
                 }
                 (Some(flag), Some(Value::String(value))) if !is_text(flag) && !SWITCH.contains(&value.as_str()) => {
-                    Some(format!("the flag {name} is left out: it is true or false, not `{value}`"))
+                    Some(format!("the flag {name} is true or false, not `{value}`"))
                 }
                 _ => None,
             }

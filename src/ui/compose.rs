@@ -3,9 +3,8 @@
 use super::lines::{Ink, Lines};
 use super::theme::Role;
 use super::wrap::{Breaks, Inline};
-use crate::domain::Tokens;
 use crate::domain::event::StopReason;
-use crate::domain::{Drawing, NoteKind};
+use crate::domain::{Drawing, NoteKind, Tokens};
 use crate::workbench::transcript::{Answer, Block, Kind, Marker, Prompt, Thinking, Tool, ToolState};
 
 /// Columns of the mark before a block.
@@ -76,24 +75,12 @@ fn sort_mark(sort: NoteKind) -> (&'static str, Role) {
 pub(super) fn rows(block: &Block, width: usize) -> Lines {
     let mut lines = Lines::default();
     match (&block.kind, block.drawing()) {
-        (Kind::Tool(tool), Some(drawing)) => {
-            drawn_tool(tool, drawing, block.open, width, &mut lines);
-            lines.shrink();
-            return lines;
-        }
-        (Kind::Prompt(_) | Kind::Marker(_), Some(Drawing { body: Some(body), .. })) => {
-            drawn(body, width, &mut lines);
-            lines.shrink();
-            return lines;
-        }
-        _ => {}
-    }
-    match &block.kind {
-        Kind::Prompt(prompt) => prompt_rows(prompt, block.open, width, &mut lines),
-        Kind::Answer(answer) => answer_foot(answer, width, &mut lines),
-        Kind::Thinking(thinking) => thinking_head(thinking, width, &mut lines),
-        Kind::Tool(tool) => tool_rows(tool, block.open, width, &mut lines),
-        Kind::Marker(Marker { sort, text }) => {
+        (Kind::Tool(tool), drawing) => tool_rows(tool, drawing, block.open, width, &mut lines),
+        (Kind::Prompt(_) | Kind::Marker(_), Some(Drawing { body: Some(body), .. })) => drawn(body, width, &mut lines),
+        (Kind::Prompt(prompt), _) => prompt_rows(prompt, block.open, width, &mut lines),
+        (Kind::Answer(answer), _) => answer_foot(answer, width, &mut lines),
+        (Kind::Thinking(thinking), _) => thinking_head(thinking, width, &mut lines),
+        (Kind::Marker(Marker { sort, text }), _) => {
             let mut inline = Inline::default();
             inline.put_lines(text, sort_mark(*sort).1);
             inline.wrap(width, Breaks::Words, &mut lines, |_| {});
@@ -111,25 +98,20 @@ fn drawn(rows: &[String], width: usize, lines: &mut Lines) {
     }
 }
 
-/// The same of a call and its result. How it stands is told behind the first row; a part that no extension drew is as usual.
-fn drawn_tool(tool: &Tool, drawing: &Drawing, open: bool, width: usize, lines: &mut Lines) {
-    match &drawing.head {
+/// A call and its result. How it stands is told behind the first row; a part that no extension drew is as usual.
+fn tool_rows(tool: &Tool, drawing: Option<&Drawing>, open: bool, width: usize, lines: &mut Lines) {
+    match drawing.and_then(|drawing| drawing.head.as_deref()) {
         None => tool_head(tool, width, lines),
-        Some(head) => {
+        Some([]) => {}
+        Some([first, others @ ..]) => {
             let (state, role) = standing(&tool.state);
-            for (place, row) in head.iter().enumerate() {
-                let text = anstream::adapter::strip_str(row).to_string();
-                if place == 0 {
-                    let state = format!("  {state}");
-                    let room = width.saturating_sub(super::wrap::columns(&state).min(width / 2));
-                    one_row(lines, width, &[(&shortened(text.trim_end(), room), Role::Text), (&state, role)]);
-                } else {
-                    one_row(lines, width, &[(&text, Role::Text)]);
-                }
-            }
+            let (text, state) = (anstream::adapter::strip_str(first).to_string(), format!("  {state}"));
+            let room = width.saturating_sub(super::wrap::columns(&state).min(width / 2));
+            one_row(lines, width, &[(&shortened(text.trim_end(), room), Role::Text), (&state, role)]);
+            drawn(others, width, lines);
         }
     }
-    match &drawing.body {
+    match drawing.and_then(|drawing| drawing.body.as_deref()) {
         None => tool_body(tool, open, width, lines),
         Some(body) => drawn(body, width, lines),
     }
@@ -241,11 +223,6 @@ fn standing(state: &ToolState) -> (String, Role) {
         ToolState::Done => ("✓".to_owned(), Role::StatusOk),
         ToolState::Failed(error) => (format!("✗ {}", error.lines().next().unwrap_or("failed")), Role::StatusError),
     }
-}
-
-fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
-    tool_head(tool, width, lines);
-    tool_body(tool, open, width, lines);
 }
 
 fn tool_head(tool: &Tool, width: usize, lines: &mut Lines) {

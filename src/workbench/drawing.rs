@@ -5,8 +5,8 @@ use super::geometry;
 use super::layout::TranscriptLayout;
 use super::message::Effect;
 use super::model::Model;
-use super::thread_view::{Link, Sent, ThreadView};
-use super::transcript::{Block, BlockId, DrawingTerms, Drawn, Kind, ToolState};
+use super::thread_view::{Link, Sent};
+use super::transcript::{Block, DrawingTerms, Drawn, Kind, ToolState};
 use crate::domain::{Drawable, Drawing, DrawnKinds, ToDraw};
 
 impl Model {
@@ -21,7 +21,13 @@ impl Model {
             return None;
         }
         let area = geometry::regions(self).transcript;
-        let (block, subject, terms) = undrawn(&self.view, kinds, area, layout)?;
+        let (width, redraws) = (layout.text_width(area.width), kinds.redraws);
+        let (block, subject, terms) = self.view.first_in_view(layout, area, |_, block, _| {
+            let subject = drawable(block, kinds)?;
+            let terms = DrawingTerms { width, open: block.open, ended: has_ended(block), redraws };
+            let is_drawn = block.drawn.as_ref().is_some_and(|drawn| drawn.terms == terms);
+            (!is_drawn).then_some((block.id, subject, terms))
+        })?;
         let to_draw = ToDraw { subject, width: terms.width, open: terms.open };
         let id = self.sending(Sent::Drawing);
         self.view.asked_drawing = Some(AskedDrawing { id, block, terms });
@@ -41,33 +47,8 @@ impl Model {
     }
 }
 
-/// The first block that a view shows and an extension is to draw.
-fn undrawn(
-    view: &ThreadView,
-    kinds: &DrawnKinds,
-    area: geometry::Area,
-    layout: &mut dyn TranscriptLayout,
-) -> Option<(BlockId, Drawable, DrawingTerms)> {
-    let mut left = usize::from(area.height);
-    let top = view.top(layout, area.width, left);
-    let (mut line, width) = (top.line, layout.text_width(area.width));
-    for index in top.index..view.transcript.len() {
-        let block = view.transcript.get(index)?;
-        if let Some(subject) = drawable(block, kinds) {
-            let ended =
-                matches!(&block.kind, Kind::Tool(tool) if matches!(tool.state, ToolState::Done | ToolState::Failed(_)));
-            let terms = DrawingTerms { width, open: block.open, ended, redraws: kinds.redraws };
-            if block.drawn.as_ref().is_none_or(|drawn| drawn.terms != terms) {
-                return Some((block.id, subject, terms));
-            }
-        }
-        left = left.saturating_sub(layout.height(block, area.width).saturating_sub(line));
-        line = 0;
-        if left == 0 {
-            break;
-        }
-    }
-    None
+fn has_ended(block: &Block) -> bool {
+    matches!(&block.kind, Kind::Tool(tool) if matches!(tool.state, ToolState::Done | ToolState::Failed(_)))
 }
 
 /// What of a block an extension draws. A call is drawn once it is whole.

@@ -454,6 +454,10 @@ impl Model {
         }
         let changed = before != Some(state.status);
         self.changed |= self.view.state.as_ref() != Some(&state);
+        let drawn = |state: &State| (state.extensions.drawn.tools.clone(), state.extensions.drawn.messages.clone());
+        if self.view.state.as_ref().is_some_and(|before| drawn(before) != drawn(&state)) {
+            self.view.transcript.forget_drawings();
+        }
         self.view.state = Some(state);
         self.follow_approvals();
         self.show_queue();

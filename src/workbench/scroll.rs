@@ -1,11 +1,12 @@
 //! Where the transcript is looked at. Either its end is followed, or a line is held: then nothing that arrives moves it.
 
-use super::geometry;
+use super::geometry::{self, Area};
 use super::layout::{Place, Position, TranscriptLayout};
 use super::message::Effect;
 use super::model::Model;
 use super::thread_view::ThreadView;
-use super::transcript::BlockId;
+use super::transcript::{Block, BlockId};
+use std::ops::Range;
 
 impl ThreadView {
     /// The place at the top row.
@@ -40,6 +41,29 @@ impl ThreadView {
             }
         }
         rows
+    }
+
+    /// What is found first in the blocks on the screen, from the top; `find` is told which rows of a block are in view.
+    pub(super) fn first_in_view<T>(
+        &self,
+        layout: &mut dyn TranscriptLayout,
+        area: Area,
+        mut find: impl FnMut(&mut dyn TranscriptLayout, &Block, Range<usize>) -> Option<T>,
+    ) -> Option<T> {
+        let mut left = usize::from(area.height);
+        let Place { index: first, mut line } = self.top(layout, area.width, left);
+        for index in first..self.transcript.len() {
+            let block = self.transcript.get(index)?;
+            if let Some(found) = find(layout, block, line..line + left) {
+                return Some(found);
+            }
+            left = left.saturating_sub(layout.height(block, area.width).saturating_sub(line));
+            line = 0;
+            if left == 0 {
+                break;
+            }
+        }
+        None
     }
 
     /// The place at the top row when the last row is at the bottom. Walks no further than one screen.

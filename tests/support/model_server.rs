@@ -5,13 +5,16 @@
 #![allow(unreachable_pub, reason = "a test's module has no outside")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "loopback.rs"]
+mod loopback;
+
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Response, Uri};
 use futures_util::stream;
+use loopback::Loopback;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc as pieces;
@@ -23,11 +26,9 @@ pub const KEY: &str = "test-key-do-not-leak-7f3a";
 
 /// The server. Dropping it ends it.
 pub struct ModelServer {
-    address: SocketAddr,
     calls: mpsc::Receiver<Call>,
     broken: Arc<Mutex<Vec<String>>>,
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    server: Loopback,
 }
 
 /// One request, waiting for its answer.
@@ -50,29 +51,15 @@ struct Shared {
 impl ModelServer {
     pub fn start() -> Self {
         let (sender, calls) = mpsc::channel();
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let (ready, address) = mpsc::channel();
         let broken = Arc::new(Mutex::new(Vec::new()));
         let shared = Shared { calls: sender, broken: Arc::clone(&broken) };
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap()).unwrap();
-                // What people paste is longer than axum takes by itself.
-                let router = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared);
-                tokio::select! {
-                    served = axum::serve(listener, router) => served.unwrap(),
-                    _ = stopped => {}
-                }
-            });
-        });
-        let address = address.recv().unwrap();
-        Self { address, calls, broken, stop: Some(stop), thread: Some(thread) }
+        // What people paste is longer than axum takes by itself.
+        let router = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared);
+        Self { calls, broken, server: Loopback::start(router) }
     }
 
     pub fn base(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address)
     }
 
     /// Waits for the next request.
@@ -91,13 +78,9 @@ impl ModelServer {
 
 impl Drop for ModelServer {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let joined = thread.join();
-            if !std::thread::panicking() {
-                joined.expect("the server did not fail");
-                assert_eq!(*self.broken.lock().unwrap(), Vec::<String>::new());
-            }
+        self.server.end();
+        if !std::thread::panicking() {
+            assert_eq!(*self.broken.lock().unwrap(), Vec::<String>::new());
         }
     }
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 #![allow(unreachable_pub, reason = "a test's module has no outside")]
 
-use super::terminal::{Home, output};
+use super::terminal::{Home, Terminal, key, output};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -16,7 +16,7 @@ pub struct Project {
 
 impl Project {
     pub fn new(handlers: &str) -> Self {
-        Self::with(handlers, &[json!({"steps": [{"text": "Done."}]})])
+        Self::with(handlers, &[done()])
     }
 
     pub fn with(handlers: &str, replies: &[Value]) -> Self {
@@ -30,6 +30,29 @@ impl Project {
         project.write(".ai/directives/work.md", directive);
         project.write(".ai/config/agent/pipeline.yaml", handlers);
         project
+    }
+
+    /// One with an extension that may run.
+    pub fn extended(extension: &str, replies: &[Value]) -> Self {
+        let project = Self::with("", replies);
+        project.write(".ai/extensions/e.ts", extension);
+        project.trusted()
+    }
+
+    /// The screen, of so many columns and rows.
+    pub fn open(&self, arguments: &[&str], (columns, rows): (u16, u16)) -> Terminal {
+        let arguments = [&["--model", &self.model], arguments].concat();
+        let terminal = self.home.levain_in_terminal(&arguments).size(columns, rows).start();
+        terminal.wait_for("A new thread");
+        terminal
+    }
+
+    /// The same with a thread that has begun, so that its extensions are there.
+    pub fn begun(&self, size: (u16, u16)) -> Terminal {
+        let terminal = self.open(&[], size);
+        say(&terminal, "begin");
+        terminal.wait_for("Done.");
+        terminal
     }
 
     pub fn write(&self, path: &str, text: &str) {
@@ -83,6 +106,18 @@ impl Project {
         assert!(!out.is_empty(), "{err}");
         out
     }
+}
+
+/// Writes a prompt and sends it.
+pub fn say(terminal: &Terminal, text: &str) {
+    terminal.send_keys(text);
+    terminal.wait_for(text);
+    terminal.send_keys(key::ENTER);
+}
+
+/// What a model answers that has nothing to say.
+pub fn done() -> Value {
+    json!({"steps": [{"text": "Done."}]})
 }
 
 /// Replies of a model that calls bash once.

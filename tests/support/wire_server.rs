@@ -5,23 +5,24 @@
 #![allow(unreachable_pub, reason = "a test's module has no outside")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "loopback.rs"]
+mod loopback;
+
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
+use loopback::Loopback;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 /// The key that requests must carry.
 pub const KEY: &str = "test-key-do-not-leak-91bd";
 
 /// The server. Dropping it ends it.
 pub struct WireServer {
-    address: SocketAddr,
     shared: Arc<Shared>,
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    server: Loopback,
 }
 
 struct Shared {
@@ -34,27 +35,12 @@ impl WireServer {
     pub fn start(says: &str) -> Self {
         let shared = Shared { says: says.to_owned(), asked: Mutex::default(), broken: Mutex::default() };
         let shared = Arc::new(shared);
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let (ready, address) = mpsc::channel();
-        let state = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                ready.send(listener.local_addr().unwrap()).unwrap();
-                let router = Router::new().fallback(answer).with_state(state);
-                tokio::select! {
-                    served = axum::serve(listener, router) => served.unwrap(),
-                    _ = stopped => {}
-                }
-            });
-        });
-        let address = address.recv().unwrap();
-        Self { address, shared, stop: Some(stop), thread: Some(thread) }
+        let server = Loopback::start(Router::new().fallback(answer).with_state(Arc::clone(&shared)));
+        Self { shared, server }
     }
 
     pub fn base(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("http://{}{path}", self.server.address)
     }
 
     /// What the requests so far asked for: their texts, with everything around them.
@@ -66,13 +52,9 @@ impl WireServer {
 
 impl Drop for WireServer {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let joined = thread.join();
-            if !std::thread::panicking() {
-                joined.expect("the server did not fail");
-                assert_eq!(*self.shared.broken.lock().unwrap(), Vec::<String>::new());
-            }
+        self.server.end();
+        if !std::thread::panicking() {
+            assert_eq!(*self.shared.broken.lock().unwrap(), Vec::<String>::new());
         }
     }
 }

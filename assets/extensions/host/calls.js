@@ -83,6 +83,13 @@ export async function callShortcut(key, ctxData) {
 
 // State that a tool's own drawing keeps between calls of one tool call, and the component it drew last.
 const drawn = new Map();
+// Of more than this the oldest starts anew: a session has calls without end.
+const MOST_DRAWN = 400;
+
+function keepDrawn(key, value) {
+  drawn.set(key, value);
+  if (drawn.size > MOST_DRAWN) drawn.delete(drawn.keys().next().value);
+}
 
 function renderContext(kind, callId, args, rest) {
   const key = `${kind}:${callId}`;
@@ -120,7 +127,7 @@ export function renderToolCall(name, callId, args, width, options = {}) {
   const found = toolTable().get(name);
   if (!found || typeof found.tool.renderCall !== "function") return { result: undefined };
   const { before, key, context } = renderContext("call", callId, args, options);
-  return linesOf(found.extension, `renderCall:${name}`, () => found.tool.renderCall(args, theme, context), width, (component) => drawn.set(key, { ...before, component }));
+  return linesOf(found.extension, `renderCall:${name}`, () => found.tool.renderCall(args, theme, context), width, (component) => keepDrawn(key, { ...before, component }));
 }
 
 export function renderToolResult(name, callId, result, width, options = {}) {
@@ -128,7 +135,7 @@ export function renderToolResult(name, callId, result, width, options = {}) {
   if (!found || typeof found.tool.renderResult !== "function") return { result: undefined };
   const { before, key, context } = renderContext("result", callId, options.args, options);
   const view = { expanded: Boolean(options.expanded), isPartial: Boolean(options.isPartial) };
-  return linesOf(found.extension, `renderResult:${name}`, () => found.tool.renderResult(result, view, theme, context), width, (component) => drawn.set(key, { ...before, component }));
+  return linesOf(found.extension, `renderResult:${name}`, () => found.tool.renderResult(result, view, theme, context), width, (component) => keepDrawn(key, { ...before, component }));
 }
 
 /** Drops what is kept for the drawing of a tool call that left the screen. */

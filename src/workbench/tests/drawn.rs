@@ -145,6 +145,9 @@ fn calls_on_the_screen_are_drawn_by_extensions_once_for_how_they_stand() {
         }
     }
     assert!(session.model.notice().is_none());
+    // Without an extension that draws it, what one drew does not stay.
+    showing(&mut session, OfExtensions::default());
+    assert_eq!((shown_now(&session), session.drawn_now().len()), (None, 0));
 }
 
 #[test]

@@ -67,13 +67,17 @@ impl Block {
 
     /// About how much text it holds.
     fn bytes(&self) -> usize {
-        64 + match &self.kind {
-            Kind::Prompt(prompt) => prompt.text.len() + prompt.sent.as_ref().map_or(0, String::len),
-            Kind::Answer(answer) => answer.text.len(),
-            Kind::Thinking(thinking) => thinking.text.len(),
-            Kind::Tool(tool) => tool.input.len() + tool.output.len(),
-            Kind::Marker(marker) => marker.text.len(),
-        }
+        let drawn = self.drawn.as_ref().map_or(0, |drawn| drawn.drawing.bytes());
+        let message = self.message.as_ref().map_or(0, |message| message.text.len());
+        64 + drawn
+            + message
+            + match &self.kind {
+                Kind::Prompt(prompt) => prompt.text.len() + prompt.sent.as_ref().map_or(0, String::len),
+                Kind::Answer(answer) => answer.text.len(),
+                Kind::Thinking(thinking) => thinking.text.len(),
+                Kind::Tool(tool) => tool.input.len() + tool.output.len(),
+                Kind::Marker(marker) => marker.text.len(),
+            }
     }
 
     /// How an extension draws it as it is shown now. Why a call was not run is always told in words of the program.
@@ -320,6 +324,14 @@ impl Transcript {
 
     pub(super) fn mark(&mut self, sort: NoteKind, text: impl Into<String>) -> BlockId {
         self.push(Kind::Marker(Marker { sort, text: text.into() }))
+    }
+
+    /// What draws blocks is another extension, or none.
+    pub(super) fn forget_drawings(&mut self) {
+        for block in self.blocks.iter_mut().filter(|block| block.drawn.is_some()) {
+            block.drawn = None;
+            block.revision += 1;
+        }
     }
 
     pub(super) fn remove(&mut self, id: BlockId) {
