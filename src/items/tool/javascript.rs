@@ -3,7 +3,7 @@
 //! One grammar serves for both, since JavaScript is a part of TypeScript. The parser goes on behind mistakes; what they
 //! cost is told.
 
-use super::Said;
+use super::{Named, Said};
 use crate::domain::{Problem, Severity};
 use crate::items::brackets::is_shallow;
 use serde_json::{Map, Value};
@@ -137,9 +137,10 @@ impl Module<'_> {
     }
 
     fn assign(&mut self, name: &str, value: Node<'_>) {
-        let mut reader = Reader { text: self.text, known: &self.said.values, whole: true };
+        let mut reader = Reader { text: self.text, known: &self.said.values, whole: true, named: self.said.named };
         let value = reader.value(value, 0);
         let whole = reader.whole;
+        self.said.named = reader.named;
         if !whole && (name.starts_with("__") || name.chars().all(|letter| letter.is_uppercase() || letter == '_')) {
             self.said.partial.push(name.to_owned());
         }
@@ -155,6 +156,7 @@ struct Reader<'a> {
     known: &'a Map<String, Value>,
     /// False once something was left out.
     whole: bool,
+    named: Named,
 }
 
 impl Reader<'_> {
@@ -178,7 +180,7 @@ impl Reader<'_> {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" | "undefined" => Some(Value::Null),
-            "identifier" => self.known.get(written).cloned(),
+            "identifier" => self.named(written),
             "unary_expression" => {
                 let operand = node.child_by_field_name("argument")?;
                 let sign = written.chars().next().filter(|sign| matches!(sign, '-' | '+'))?;
@@ -215,6 +217,11 @@ impl Reader<'_> {
         }
     }
 
+    /// What a name stands for, while that is little.
+    fn named(&mut self, name: &str) -> Option<Value> {
+        self.named.value(self.known.get(name)?)
+    }
+
     fn object(&mut self, node: Node<'_>, depth: usize) -> Map<String, Value> {
         let mut map = Map::new();
         let mut cursor = node.walk();
@@ -232,8 +239,8 @@ impl Reader<'_> {
                 // `{ name }`
                 "shorthand_property_identifier" => {
                     let name = text_of(self.text, child);
-                    match self.known.get(name) {
-                        Some(value) => drop(map.insert(name.to_owned(), value.clone())),
+                    match self.named(name) {
+                        Some(value) => drop(map.insert(name.to_owned(), value)),
                         None => self.whole = false,
                     }
                 }

@@ -40,6 +40,38 @@ struct Said {
     values: Map<String, Value>,
     docstring: Option<String>,
     partial: Vec<String>,
+    named: Named,
+}
+
+/// How much names may stand for, all together: each may stand for two of the one before it, so that a few lines are more than
+/// there is memory.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    left: usize,
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Self { left: 20_000 }
+    }
+}
+
+impl Named {
+    /// The value that a name stands for, while that is little.
+    fn value(&mut self, value: &Value) -> Option<Value> {
+        self.left = self.left.checked_sub(size(value))?;
+        Some(value.clone())
+    }
+}
+
+/// How many values it is, each 64 bytes of a text for one.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(size).sum::<usize>(),
+    }
 }
 
 impl Tool {

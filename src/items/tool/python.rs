@@ -3,7 +3,7 @@
 //! The parser promises no stability and stays behind this file.
 #![expect(clippy::wildcard_enum_match_arm, reason = "of a hundred forms of syntax a dozen are literals")]
 
-use super::Said;
+use super::{Named, Said};
 use crate::domain::{Problem, Severity};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{Expr, Number, Operator, Stmt, UnaryOp};
@@ -105,9 +105,10 @@ fn is_shallow(text: &str) -> bool {
 impl Said {
     fn assign(&mut self, target: &Expr, value: &Expr) {
         let Expr::Name(name) = target else { return };
-        let mut reader = Reader { known: &self.values, whole: true, depth: 0 };
+        let mut reader = Reader { known: &self.values, whole: true, depth: 0, named: self.named };
         let value = reader.value(value);
         let whole = reader.whole;
+        self.named = reader.named;
         let name = name.id.to_string();
         if !whole && (name.starts_with("__") || name.chars().all(|letter| letter.is_uppercase() || letter == '_')) {
             self.partial.push(name.clone());
@@ -126,6 +127,7 @@ struct Reader<'a> {
     /// False once something was left out.
     whole: bool,
     depth: usize,
+    named: Named,
 }
 
 impl Reader<'_> {
@@ -169,7 +171,7 @@ impl Reader<'_> {
                 }
                 Some(Value::Object(map))
             }
-            Expr::Name(name) => self.known.get(name.id.as_str()).cloned(),
+            Expr::Name(name) => self.named.value(self.known.get(name.id.as_str())?),
             Expr::UnaryOp(unary) if unary.op == UnaryOp::USub => match self.value(&unary.operand)? {
                 Value::Number(number) => negated(&number),
                 _ => None,

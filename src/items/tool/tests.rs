@@ -121,6 +121,31 @@ fn tangled_javascript_is_given_up() {
     }
 }
 
+/// Each name stands for two of the one before it: a few lines would be more than there is memory.
+#[test]
+fn names_that_double_are_given_up() {
+    let doubling = |first: &str, join: &str, begin: &str, end: &str| {
+        let lines = (1..60).map(|number| {
+            let before = format!("a{}", number - 1);
+            format!("{begin}a{number} = [{before}{join}{before}]{end}\n")
+        });
+        format!("{begin}a0 = {first}{end}\n{}", lines.collect::<String>())
+    };
+    let text = doubling("['x']", ", ", "const ", ";");
+    let (tool, _) =
+        read(&format!("{text}export const CONFIG = {{ a59 }};\nexport const __version__ = '1.0.0';\n"), "a.js");
+    assert_eq!((tool.version.as_deref(), tool.partial.as_slice()), (Some("1.0.0"), &["CONFIG".to_owned()][..]));
+    let text = doubling("['x']", ", ", "", "");
+    let (tool, _) = read(&format!("{text}CONFIG = {{'a': a59}}\n__version__ = '1.0.0'\n"), "a.py");
+    assert_eq!((tool.version.as_deref(), tool.partial.as_slice()), (Some("1.0.0"), &["CONFIG".to_owned()][..]));
+    for ending in ["js", "py"] {
+        read(
+            &doubling(&format!("'{}'", "x".repeat(1_000)), " + ", "", "").replace(['[', ']'], ""),
+            &format!("a.{ending}"),
+        );
+    }
+}
+
 #[test]
 fn shell_comments_are_read() {
     let text = "#!/bin/bash\n# rye:signed:x\n# version: 1.0.0\n# __tool_description__ = \"Counts lines\"\n# executor_id: null\n\
