@@ -161,8 +161,8 @@ impl Model {
         if self.view.link != Link::Connected {
             return Vec::new();
         }
+        let text = format!("repeat to always allow {} in this project", panel.approval.capability);
         if decision == Approve::Always && !panel.confirms {
-            let text = format!("repeat to always allow {} in this project", panel.approval.capability);
             self.view.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
             self.say(Level::Warning, text);
             return Vec::new();
@@ -170,6 +170,7 @@ impl Model {
         let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
         self.view.approvals.queue.pop_front();
         self.view.approvals.answered.push(id);
+        self.unsay(&[text]);
         self.changed = true;
         vec![Effect::Send {
             id: self.sending(Sent::Approval),

@@ -126,6 +126,7 @@ fn s10_always_is_said_twice() {
     assert!(session.model.notice().is_some_and(|notice| notice.text.contains("always allow")));
     session.keys("a");
     assert_eq!(session.answers(), [(1, Approve::Always)]);
+    assert_eq!(session.model.notice(), None);
 }
 
 #[test]
