@@ -6,6 +6,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { folder } from "./folder.mjs";
 
 const fail = (code, message, more) => ({ error: { code, message, ...more } });
 const guard = (work) => {
@@ -73,7 +74,7 @@ export class Host {
   transform = (source) => source;
 
   constructor({ cwd, env = {}, engine } = {}) {
-    this.cwd = cwd ?? fs.mkdtempSync(path.join(os.tmpdir(), "levain-js-"));
+    this.cwd = cwd ?? folder();
     this.env = { HOME: this.cwd, PATH: process.env.PATH, ...env };
     this.engine = engine;
     this.timers = new Map();

@@ -2,17 +2,15 @@
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import test from "node:test";
+import { folder } from "./folder.mjs";
 import { Engine, HAS_TYPESCRIPT } from "./engine.mjs";
 import { EXAMPLES, HAS_EXAMPLES, exampleUnits } from "./examples.mjs";
 
 export const CAN_RUN = HAS_EXAMPLES && HAS_TYPESCRIPT;
 
-export function folder() {
-  return fs.mkdtempSync(path.join(os.tmpdir(), "levain-js-"));
-}
+export { folder };
 
 /** A folder that is a git repository with one commit. */
 export function repository() {
