@@ -87,9 +87,32 @@ fn messages(count: usize) -> Value {
     json!({"messages": vec![one; count]})
 }
 
-#[divan::bench(args = [10, 200])]
-fn one_handler_of_a_context_of_200_kb_is_asked(bencher: Bencher<'_, '_>, count: usize) {
-    let (_folder, engine) = with_handlers(1, "context", "return { messages: event.messages.slice(1) };");
+/// Takes a conversation through every handler, as the stage does: each gets what those before it made of it.
+async fn pass(engine: &Engine, mut event: Value) -> Value {
+    for handler in engine.listing().handlers.clone() {
+        let (answer, _) = engine.call(handler, event.clone()).await.unwrap();
+        assert!(answer.error.is_none());
+        let changed = answer.result.and_then(|mut result| Some(result.get_mut("messages")?.take())).or(answer.value);
+        if let Some(messages) = changed {
+            event["messages"] = messages;
+        }
+    }
+    event
+}
+
+fn ten_of_a_context(bencher: Bencher<'_, '_>, count: usize, body: &str) {
+    let (_folder, engine) = with_handlers(10, "context", body);
     let (runtime, event) = (runtime(), messages(count));
-    bencher.bench_local(|| runtime.block_on(ask(&engine, &event)));
+    bencher.with_inputs(|| event.clone()).bench_local_values(|event| runtime.block_on(pass(&engine, event)));
+}
+
+#[divan::bench(args = [10, 200])]
+fn ten_handlers_look_at_a_context_of_200_kb(bencher: Bencher<'_, '_>, count: usize) {
+    ten_of_a_context(bencher, count, "event.messages.find((message) => message.role === 'nobody');");
+}
+
+#[divan::bench(args = [10, 200])]
+fn ten_handlers_change_a_context_of_200_kb(bencher: Bencher<'_, '_>, count: usize) {
+    let body = "return { messages: event.messages.filter((message, index) => index !== 3) };";
+    ten_of_a_context(bencher, count, body);
 }

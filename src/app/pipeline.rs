@@ -3,11 +3,15 @@
 use crate::domain::{ContentHash, ThreadId};
 use crate::session::pipeline::{self, Passage};
 use crate::store::Layout;
+use crate::store::console;
 use crate::store::content::ContentStore;
 use crate::workbench::PipelineLine;
 
 /// As many prompts, requests and calls are told of, the newest.
 const MOST: usize = 60;
+
+/// Lines that extensions printed, the newest.
+const MOST_PRINTED: usize = 200;
 
 /// Lines of what one handler changed.
 const MOST_LINES: usize = 40;
@@ -36,5 +40,13 @@ pub(super) fn told(
             lines.extend(changed.take(MOST_LINES).map(|line| PipelineLine::Detail(line.to_owned())));
         }
     }
+    let printed = console::printed(layout, id, MOST_PRINTED).map_err(|error| error.to_string())?;
+    if !printed.is_empty() {
+        lines.push(PipelineLine::Of("console of the extensions, the newest last".to_owned()));
+    }
+    lines.extend(printed.into_iter().map(|line| {
+        let text = format!("{} · {} · {}", console::clock(line.at), line.level, line.text);
+        PipelineLine::Step { handler: line.extension, text }
+    }));
     Ok((lines, at.and_then(|hash| paused(layout, hash).ok())))
 }

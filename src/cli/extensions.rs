@@ -14,6 +14,7 @@ use crate::session::Setup;
 use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS, named};
 use crate::session::people::{json_line, out};
 use crate::session::replay;
+use crate::store::console::{self, ConsoleLine};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
@@ -47,6 +48,8 @@ enum ExtensionsCommand {
     Emit(EmitArguments),
     /// Replay a thread's prompts, requests, calls and results through extensions, and show what each handler would change
     Test(TestArguments),
+    /// Show what the extensions of a thread printed, and their errors
+    Console(ConsoleArguments),
     /// Write the types of the interface, for an editor
     Types {
         /// The folder, instead of .ai/extensions/types
@@ -84,6 +87,27 @@ struct TestArguments {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ConsoleArguments {
+    /// The thread, or a part of its id that only it has; the newest without
+    #[arg(long, value_name = "THREAD")]
+    thread: Option<String>,
+    /// Lines at most, the newest
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    lines: usize,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--json`, a line for each line of `console`.
+#[derive(Serialize)]
+struct PrintedLine<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    line: &'a ConsoleLine,
 }
 
 /// A file, or a folder that was to be one.
@@ -158,12 +182,36 @@ pub(super) fn run(common: &Common, arguments: &ExtensionsArguments) -> Result<Ex
         None => list(&setup, &arguments.list),
         Some(ExtensionsCommand::Emit(arguments)) => emit(&setup, arguments),
         Some(ExtensionsCommand::Test(arguments)) => test(&setup, arguments),
+        Some(ExtensionsCommand::Console(arguments)) => show_console(&setup, arguments),
         Some(ExtensionsCommand::Types { folder }) => {
             let folder = folder.clone().unwrap_or_else(|| setup.project.root.join(".ai/extensions/types"));
             write_all(&folder, types(), Existing::Replaced)
         }
         Some(ExtensionsCommand::New { name }) => begin(&setup, name),
     }
+}
+
+/// What a thread's extensions printed, the newest last.
+fn show_console(setup: &Setup, arguments: &ConsoleArguments) -> Result<ExitCode, Failure> {
+    let id = match &arguments.thread {
+        Some(name) => find::thread(setup, name)?,
+        None => find::newest(setup)?,
+    };
+    let printed = console::printed(&setup.layout, &id, arguments.lines);
+    let printed = printed.map_err(|error| Failure::new(error.to_string()))?;
+    let mut output = out();
+    for line in &printed {
+        let ConsoleLine { at, extension, level, text } = line;
+        written(if arguments.json {
+            json_line(&mut output, &PrintedLine { schema: "levain.extension_line/1", line })
+        } else {
+            writeln!(output, "{} {extension} {level}: {text}", console::clock(*at))
+        })?;
+    }
+    if printed.is_empty() && !arguments.json {
+        written(writeln!(output, "No extension printed anything in {id}."))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {

@@ -6,12 +6,13 @@ use super::files;
 use super::host::{self, PROCESS, READING, Settled};
 use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
+use super::outside::Asker;
 use super::place::Problem;
-use super::plain::Plain;
+use super::plain::{Json, Plain, is_same};
 use super::realm::{Begun, EngineError, Fault, Realm, Waits};
 use super::settings::Settings;
 use rquickjs::function::Rest;
-use rquickjs::{Ctx, Function, Module, Object};
+use rquickjs::{Ctx, Function, IntoJs as _, Module, Object};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -21,14 +22,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
-
-/// Events whose value a handler may change in place, and the field that holds it, as `host/dispatch.js` has them.
-const IN_PLACE: [(&str, &str); 4] = [
-    ("tool_call", "input"),
-    ("context", "messages"),
-    ("before_provider_request", "payload"),
-    ("before_provider_headers", "headers"),
-];
 
 /// A call whose promise has not settled.
 struct Pending {
@@ -257,8 +250,9 @@ impl EventLoop {
                 problem.file.get_or_insert(name);
                 problem
             });
-            if result.is_ok() {
-                this.loaded.push(path.clone());
+            match &result {
+                Ok(_) => this.loaded.push(path.clone()),
+                Err(problem) => this.complain(&path, false, problem),
             }
             (this.is_stale, this.loads) = (true, true);
             let Told { lines, reports, .. } = this.told();
@@ -462,18 +456,17 @@ impl EventLoop {
             let _gone = terms.2.send((answer, Told::default()));
             return;
         };
-        let field = IN_PLACE.iter().find(|(name, _)| *name == event).map(|(_, field)| *field);
-        let before = field.map(|field| payload.get(field).cloned().unwrap_or_default());
-        let (given, name) = (Plain::from(payload), event);
+        let (given, name) = (Rc::new(payload), event);
         let begin = move |realm: &Realm, lost: &Lost| {
-            realm.begin(Some(lost), |_, api| {
-                api.get::<_, Function<'_>>("callHandler")?.call((number, name, given, Plain::map([]), true))
+            realm.begin(Some(lost), |ctx, api| {
+                let payload = Json(&given).into_js(ctx)?;
+                let given = Rc::clone(&given);
+                let is_same = move |field: String, value: rquickjs::Value<'_>| is_same(&value, &given[&*field]);
+                let is_same = Function::new(ctx.clone(), is_same)?;
+                api.get::<_, Function<'_>>("callHandler")?.call((number, name, payload, Plain::map([]), is_same))
             })
         };
-        let changed = move |mut record: Plain, answer: &mut Answer| {
-            let is_new = |value: &Plain| before.as_ref().is_some_and(|before| !value.is_same(before));
-            answer.value = record.take("value").filter(is_new).map(Value::from);
-        };
+        let changed = |mut record: Plain, answer: &mut Answer| answer.value = record.take("value").map(Value::from);
         self.begin((path, index), terms, begin, changed);
     }
 
@@ -496,13 +489,16 @@ impl EventLoop {
                 Ok(mut record) => {
                     answer.took = record.get("ms").and_then(Plain::number).unwrap_or(answer.took);
                     answer.error = record.get("error").map(|error| this.problem(error));
+                    answer.error.iter().for_each(|problem| this.complain(&answer.path, preview, problem));
                     let result = record.take("result").filter(|result| *result != Plain::Nothing);
                     answer.result = result.map(Value::from);
                     more(record, &mut answer);
                 }
                 Err(fault) => {
                     this.is_broken |= this.realm.is_stuck();
-                    answer.error = Some(fault.problem());
+                    let problem = fault.problem();
+                    this.complain(&answer.path, preview, &problem);
+                    answer.error = Some(problem);
                 }
             }
             let told = this.told();
@@ -510,6 +506,12 @@ impl EventLoop {
         };
         let limit = self.settings.limits.call;
         self.after(under_way, (limit, &file), Some((lost, preview)), Box::new(then));
+    }
+
+    /// Shows whoever writes extensions an error.
+    fn complain(&self, path: &Path, preview: bool, problem: &Problem) {
+        let asker = Asker { path: Some(path.to_owned()), preview };
+        self.realm.host.borrow().print(&asker, "error", &problem.to_string());
     }
 
     /// Counts calls that are under way.
@@ -531,6 +533,7 @@ impl EventLoop {
             problem.file = problem.file.or(path);
             let event = report.get("event").and_then(Plain::text).unwrap_or("background work");
             problem.message = format!("{event}: {}", problem.message);
+            self.complain(Path::new(problem.file.as_deref().unwrap_or_default()), false, &problem);
             problem
         });
         Told { lines, reports: reports.collect(), said }

@@ -224,7 +224,7 @@ impl Host {
         let text = |index: usize| at(index).text().unwrap_or_default();
         match name {
             "info" => self.info(),
-            "log" => self.line(text(1), text(2)),
+            "log" => self.line(at(0), text(1), text(2)),
             "stdout" => self.write(at(0), text(2)),
             "report" => {
                 if self.reports.len() < KEPT {
@@ -306,7 +306,7 @@ impl Host {
             Some(said) => {
                 self.call(owner, "ui.call", &Plain::map([("text", Plain::Text(said.replacen(';', ": ", 1)))]))
             }
-            None => self.line("output", text),
+            None => self.line(owner, "output", text),
         }
     }
 
@@ -449,12 +449,20 @@ impl Host {
         self.said.push(Said { name: name.to_owned(), arguments });
     }
 
-    fn line(&mut self, level: &str, text: &str) -> Plain {
+    fn line(&mut self, owner: &Plain, level: &str, text: &str) -> Plain {
+        let text: String = text.chars().take(LONGEST).collect();
+        self.print(&self.asker(channel(owner).unwrap_or_default()), level, &text);
         if self.lines.len() < KEPT {
-            let text = text.chars().take(LONGEST).collect();
             self.lines.push(Line { level: level.to_owned(), text });
         }
         Plain::Nothing
+    }
+
+    /// Shows whoever writes extensions a line.
+    pub(super) fn print(&self, asker: &Asker, level: &str, text: &str) {
+        if let Some(outside) = &self.settings.outside {
+            let _nobody_answers = outside.call(asker, "console", serde_json::json!({"level": level, "text": text}));
+        }
     }
 
     fn start_timer(&mut self, number: &Plain, wait: &Plain) -> Plain {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::collections::HashMap;
+use std::fmt;
 use std::fmt::Write as _;
 
 /// An error of an extension, as people are told.
@@ -18,6 +19,18 @@ pub struct Problem {
     pub column: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
+}
+
+/// The place and the message, without the stack.
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, file, line, column, .. } = self;
+        match (file, line, column) {
+            (Some(file), Some(line), Some(column)) => write!(formatter, "{file}:{line}:{column}: {message}"),
+            (Some(file), ..) => write!(formatter, "{file}: {message}"),
+            (None, ..) => formatter.write_str(message),
+        }
+    }
 }
 
 /// From places in what a file became to places in the file, both counted from 0.

@@ -2,7 +2,8 @@
 
 use rquickjs::function::This;
 use rquickjs::object::Property;
-use rquickjs::{Array, Ctx, Error, FromJs, Function, IntoJs, Object, Result, TypedArray, Value};
+use rquickjs::{Array, Atom, Ctx, Error, FromJs, Function, IntoJs, Object, Result, TypedArray, Value};
+use std::rc::Rc;
 
 /// Deeper values than this do not cross.
 const DEEPEST: usize = 200;
@@ -12,6 +13,8 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_READ: usize = 64 << 20;
 /// Bytes of anything.
 const LEAST: usize = 16;
+/// Names of fields that are kept while one value crosses: messages have few, and to make one anew takes as long as its value.
+const MOST_NAMES: usize = 32;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Plain {
@@ -49,27 +52,38 @@ impl Plain {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// Whether it is what `value` became on its way through JavaScript, whose numbers have 53 bits.
-    pub(super) fn is_same(&self, value: &serde_json::Value) -> bool {
-        use serde_json::Value;
-        match (self, value) {
-            (Self::Nothing, Value::Null) => true,
-            (Self::Bool(own), Value::Bool(other)) => own == other,
-            (Self::Number(own), Value::Number(other)) => other.as_f64() == Some(*own),
-            (Self::Text(own), Value::String(other)) => own == other,
-            (Self::List(own), Value::Array(other)) => {
-                own.len() == other.len() && own.iter().zip(other).all(|(own, other)| own.is_same(other))
-            }
-            (Self::Map(own), Value::Object(other)) => {
-                let is_same = |(name, own): &(String, Self)| other.get(name).is_some_and(|other| own.is_same(other));
-                own.len() == other.len() && own.iter().all(is_same)
-            }
-            _ => false,
-        }
-    }
-
     pub(super) fn is_true(&self) -> bool {
         *self == Self::Bool(true)
+    }
+}
+
+/// The names of fields on both sides.
+#[derive(Default)]
+struct Names<'js>(Vec<(Atom<'js>, Rc<str>)>);
+
+impl<'js> Names<'js> {
+    fn name(&mut self, atom: Atom<'js>) -> Result<Rc<str>> {
+        if let Some((_, name)) = self.0.iter().find(|(other, _)| *other == atom) {
+            return Ok(Rc::clone(name));
+        }
+        let name: Rc<str> = atom.to_string()?.into();
+        self.keep(atom, &name);
+        Ok(name)
+    }
+
+    fn atom(&mut self, ctx: &Ctx<'js>, name: &str) -> Result<Atom<'js>> {
+        if let Some((atom, _)) = self.0.iter().find(|(_, other)| **other == *name) {
+            return Ok(atom.clone());
+        }
+        let atom = Atom::from_str(ctx.clone(), name)?;
+        self.keep(atom.clone(), &name.into());
+        Ok(atom)
+    }
+
+    fn keep(&mut self, atom: Atom<'js>, name: &Rc<str>) {
+        if self.0.len() < MOST_NAMES {
+            self.0.push((atom, Rc::clone(name)));
+        }
     }
 }
 
@@ -78,6 +92,7 @@ struct Reader<'js> {
     ctx: Ctx<'js>,
     /// The prototype of plain objects.
     usual: Option<Object<'js>>,
+    names: Names<'js>,
     /// What is being read: a value in itself is one that contains itself.
     above: Vec<Value<'js>>,
     /// Bytes that may still be read.
@@ -131,15 +146,57 @@ impl<'js> Reader<'js> {
             return Ok(read);
         }
         let mut fields = Vec::new();
-        for entry in object.props::<String, Value<'js>>() {
-            let (name, value) = entry?;
-            if value.is_undefined() || value.is_function() || value.is_symbol() || name == "__proto__" {
+        for entry in object.props::<Atom<'js>, Value<'js>>() {
+            let (atom, value) = entry?;
+            let name = self.names.name(atom)?;
+            if value.is_undefined() || value.is_function() || value.is_symbol() || *name == *"__proto__" {
                 continue;
             }
             self.take(name.len())?;
-            fields.push((name, self.read(&value)?));
+            fields.push((name.as_ref().to_owned(), self.read(&value)?));
         }
         Ok(Plain::Map(fields))
+    }
+
+    /// Whether `value` is what `json` became on its way, with nothing kept of it: sooner known than what it is.
+    fn is_same(&mut self, value: &Value<'js>, json: &serde_json::Value) -> Result<bool> {
+        use serde_json::Value as Json;
+        match json {
+            Json::Null => Ok(value.is_null()),
+            Json::Bool(flag) => Ok(value.as_bool() == Some(*flag)),
+            // Numbers of JavaScript have 53 bits.
+            Json::Number(number) => Ok(value.as_number().is_some_and(|own| number.as_f64() == Some(own))),
+            Json::String(text) => {
+                let Some(own) = value.as_string() else { return Ok(false) };
+                Ok(own.clone().to_cstring().is_ok_and(|own| own.as_str() == text))
+            }
+            Json::Array(items) => {
+                let Some(list) = value.as_array().filter(|list| list.len() == items.len()) else { return Ok(false) };
+                for (own, item) in list.iter::<Value<'js>>().zip(items) {
+                    if !self.is_same(&own?, item)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Json::Object(fields) => {
+                let Some(object) = value.as_object().filter(|_| !value.is_array()) else { return Ok(false) };
+                if !self.is_usual(object)? {
+                    return Ok(false);
+                }
+                let mut count = 0;
+                for entry in object.props::<Atom<'js>, Value<'js>>() {
+                    let (atom, own) = entry?;
+                    let name = self.names.name(atom)?;
+                    let Some(field) = fields.get(&*name) else { return Ok(false) };
+                    if !self.is_same(&own, field)? {
+                        return Ok(false);
+                    }
+                    count += 1;
+                }
+                Ok(count == fields.len())
+            }
+        }
     }
 
     /// Whether it is no more than its fields.
@@ -193,37 +250,92 @@ fn refused(why: &'static str) -> Error {
     Error::new_from_js_message("value", "plain value", why)
 }
 
+impl<'js> Reader<'js> {
+    fn new(ctx: &Ctx<'js>) -> Self {
+        Self { ctx: ctx.clone(), usual: None, names: Names::default(), above: Vec::new(), left: MOST_READ }
+    }
+}
+
 impl<'js> FromJs<'js> for Plain {
     fn from_js(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Self> {
-        Reader { ctx: ctx.clone(), usual: None, above: Vec::new(), left: MOST_READ }.read(&value)
+        Reader::new(ctx).read(&value)
+    }
+}
+
+/// Whether a value of JavaScript is still what `json` became when it crossed.
+pub(super) fn is_same(value: &Value<'_>, json: &serde_json::Value) -> Result<bool> {
+    Reader::new(value.ctx()).is_same(value, json)
+}
+
+/// JSON that crosses as it is, without becoming [`Plain`] first.
+pub(super) struct Json<'a>(pub(super) &'a serde_json::Value);
+
+impl<'js> IntoJs<'js> for Json<'_> {
+    fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
+        Writer { ctx, names: Names::default() }.json(self.0)
+    }
+}
+
+/// Makes values of JavaScript.
+struct Writer<'a, 'js> {
+    ctx: &'a Ctx<'js>,
+    names: Names<'js>,
+}
+
+impl<'js> Writer<'_, 'js> {
+    fn plain(&mut self, value: Plain) -> Result<Value<'js>> {
+        match value {
+            Plain::Nothing => Ok(Value::new_null(self.ctx.clone())),
+            Plain::Bool(flag) => flag.into_js(self.ctx),
+            Plain::Number(number) => number.into_js(self.ctx),
+            Plain::Text(text) => text.into_js(self.ctx),
+            Plain::Bytes(bytes) => Ok(TypedArray::<u8>::new(self.ctx.clone(), bytes)?.into_value()),
+            Plain::List(items) => self.list(items, Self::plain),
+            Plain::Map(fields) => self.object(fields, Self::plain),
+        }
+    }
+
+    fn json(&mut self, value: &serde_json::Value) -> Result<Value<'js>> {
+        match value {
+            serde_json::Value::Null => Ok(Value::new_null(self.ctx.clone())),
+            serde_json::Value::Bool(flag) => flag.into_js(self.ctx),
+            serde_json::Value::Number(number) => number.as_f64().unwrap_or_default().into_js(self.ctx),
+            serde_json::Value::String(text) => text.as_str().into_js(self.ctx),
+            serde_json::Value::Array(items) => self.list(items, Self::json),
+            serde_json::Value::Object(fields) => self.object(fields, Self::json),
+        }
+    }
+
+    fn list<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        item: impl Fn(&mut Self, T) -> Result<Value<'js>>,
+    ) -> Result<Value<'js>> {
+        let list = Array::new(self.ctx.clone())?;
+        for (index, one) in items.into_iter().enumerate() {
+            list.set(index, item(self, one)?)?;
+        }
+        Ok(list.into_value())
+    }
+
+    fn object<T>(
+        &mut self,
+        fields: impl IntoIterator<Item = (impl AsRef<str>, T)>,
+        field: impl Fn(&mut Self, T) -> Result<Value<'js>>,
+    ) -> Result<Value<'js>> {
+        let object = Object::new(self.ctx.clone())?;
+        for (name, one) in fields {
+            let (name, value) = (self.names.atom(self.ctx, name.as_ref())?, field(self, one)?);
+            // Defined, not set: what an extension did to the prototype of all objects has no say.
+            object.prop(name, Property::from(value).writable().enumerable().configurable())?;
+        }
+        Ok(object.into_value())
     }
 }
 
 impl<'js> IntoJs<'js> for Plain {
     fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        match self {
-            Self::Nothing => Ok(Value::new_null(ctx.clone())),
-            Self::Bool(flag) => flag.into_js(ctx),
-            Self::Number(number) => number.into_js(ctx),
-            Self::Text(text) => text.into_js(ctx),
-            Self::Bytes(bytes) => Ok(TypedArray::<u8>::new(ctx.clone(), bytes)?.into_value()),
-            Self::List(items) => {
-                let list = Array::new(ctx.clone())?;
-                for (index, item) in items.into_iter().enumerate() {
-                    list.set(index, item)?;
-                }
-                Ok(list.into_value())
-            }
-            Self::Map(fields) => {
-                let object = Object::new(ctx.clone())?;
-                for (name, value) in fields {
-                    // Defined, not set: what an extension did to the prototype of all objects has no say.
-                    let value = value.into_js(ctx)?;
-                    object.prop(name, Property::from(value).writable().enumerable().configurable())?;
-                }
-                Ok(object.into_value())
-            }
-        }
+        Writer { ctx, names: Names::default() }.plain(self)
     }
 }
 

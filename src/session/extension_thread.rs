@@ -23,6 +23,7 @@ use crate::items::prompt_file::Named;
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
+use crate::store::console::{Console, ConsoleLine};
 use crate::tools::request::Hosts;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -75,6 +76,8 @@ pub(super) struct ExtensionThread {
     named: RwLock<Named>,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
+    /// Where they print; None where no thread is.
+    console: Option<Console>,
 }
 
 impl ExtensionThread {
@@ -99,6 +102,7 @@ impl ExtensionThread {
             allowance: Allowance::default(),
             moves: AtomicBool::new(false),
             named: RwLock::default(),
+            console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -130,6 +134,17 @@ impl ExtensionThread {
 
     pub(super) fn bring(&self, named: Named) {
         *self.named.write().unwrap_or_else(PoisonError::into_inner) = named;
+    }
+
+    /// Keeps a line that one printed.
+    fn print(&self, asker: &Asker, line: &Value) {
+        let Some(console) = &self.console else { return };
+        let text = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let extension = asker.path.as_ref().map_or_else(String::new, |_| called(asker));
+        let (level, text) = (text("level"), text("text").trim_end().to_owned());
+        if let Err(error) = console.print(&ConsoleLine { at: SystemClock.now(), extension, level, text }) {
+            tracing::warn!(%error, "a line of an extension is not kept");
+        }
     }
 
     /// The log of another thread.
@@ -467,6 +482,10 @@ impl Outside for ExtensionThread {
 
     fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
         if asker.preview && !only_reads(name) {
+            return Ok(Value::Null);
+        }
+        if name == "console" {
+            self.print(asker, &arguments);
             return Ok(Value::Null);
         }
         if name == "process.run" {

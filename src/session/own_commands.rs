@@ -1,6 +1,6 @@
 //! Commands that a person gave with `!`, where an extension runs them in the place of the program.
 
-use super::extension_handlers::{ExtensionHandlers, in_words};
+use super::extension_handlers::ExtensionHandlers;
 use super::extension_text::plain;
 use super::extension_thread::name_of;
 use crate::extensions::{Ask, Engine};
@@ -29,7 +29,7 @@ impl ExtensionHandlers {
             let (answer, _) = asked.ok()?;
             let name = name_of(&answer.path);
             if let Some(problem) = &answer.error {
-                self.thread.notice(format!("{name} did not run the command: {}", in_words(problem)));
+                self.thread.notice(format!("{name} did not run the command: {problem}"));
                 continue;
             }
             let Some(answered) = answer.result else { continue };
@@ -95,7 +95,7 @@ async fn run(
     match asked {
         Err(error) => ToolOutcome { output, error: Some(error.to_string()) },
         Ok((answer, _)) => match (answer.error, answer.result) {
-            (Some(problem), _) => ToolOutcome { output, error: Some(in_words(&problem)) },
+            (Some(problem), _) => ToolOutcome { output, error: Some(problem.to_string()) },
             (None, result) => {
                 let code = result.as_ref().and_then(|result| result.get("exitCode")?.as_i64());
                 ended(output, code, false, name)

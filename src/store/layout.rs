@@ -236,13 +236,19 @@ impl Folder {
     /// # Errors
     /// When it stays.
     pub(super) fn remove_unused(&self) -> std::io::Result<()> {
-        for file in [self.log(), self.inflight(), self.summary(), self.lock(), self.worker_log()] {
+        for file in [self.log(), self.inflight(), self.summary(), self.lock(), self.worker_log(), self.console()] {
             file.remove()?;
         }
         for folder in [self.requests(), self.output()] {
             folder.remove_tree()?;
         }
         self.path.remove_folder()
+    }
+
+    /// What extensions print.
+    #[must_use]
+    pub fn console(&self) -> Beneath {
+        self.path.join("extensions.jsonl")
     }
 
     /// What the worker process itself has to say.

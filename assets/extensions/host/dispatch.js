@@ -87,8 +87,12 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
   return { exitCode: outcome?.exitCode ?? null };
 }
 
-/** One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the handler gives one. */
-export function callHandler(id, event, value, ctxData, raw = false) {
+/**
+ * One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the
+ * handler gives one. An embedder that reads values itself gives `isSame(field, value)`, which tells whether a field is still
+ * what it gave: then only what changed crosses, and no copy of it is made first.
+ */
+export function callHandler(id, event, value, ctxData, isSame) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value);
@@ -98,11 +102,11 @@ export function callHandler(id, event, value, ctxData, raw = false) {
     if (error) return { error, ms, path };
     try {
       // A conversation is large, and an embedder that reads values itself needs no copy of it.
-      const told = { result: raw && LARGE.includes(event) ? result : crossing(event, result), ms, path };
+      const told = { result: isSame && LARGE.includes(event) ? result : crossing(event, result), ms, path };
       if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));
       // What is answered counts before what was changed in place, and need not cross twice.
       const field = IN_PLACE[event];
-      if (field !== undefined && own(result, field) === undefined) told.value = raw ? seen[field] : plain(seen[field]);
+      if (field !== undefined && own(result, field) === undefined && !isSame?.(field, seen[field])) told.value = isSame ? seen[field] : plain(seen[field]);
       return told;
     } catch (problem) {
       return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
