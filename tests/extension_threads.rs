@@ -11,7 +11,7 @@ mod terminal;
 use scripted_project::{Project, calls_bash, done};
 use serde_json::{Value, json};
 use std::fs;
-use terminal::key;
+use terminal::{key, output};
 
 const FILE: &str = ".ai/extensions/e.ts";
 
@@ -261,6 +261,12 @@ fn a_tool_of_an_extension_is_granted_like_any_other() {
             false,
         ),
         ("extension/*", r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": -1}}}]}"#, "too few", true),
+        (
+            "extension/*",
+            r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": "three"}}}]}"#,
+            "Not run: `to` is not of type number.",
+            true,
+        ),
     ] {
         let project = granting(Project::extended(ALL, &replies(call)), granted);
         let id = project.run("go");
@@ -383,6 +389,68 @@ fn what_an_extension_registers_later_counts() {
     let project = granting(Project::extended(extension, &replies), "extension/late");
     let id = project.run("go");
     assert_eq!(project.event(&id, "tool_call_result")["output"], "late but there!");
+}
+
+#[test]
+fn what_extensions_print_is_kept_beside_the_log() {
+    let extension = r#"export default (pi: any) => {
+      pi.on("input", (event: any) => { console.log("saw", event.text); console.error("\u001b[31mred"); });
+      pi.on("context", () => {
+        throw new Error("on purpose");
+      });
+    };"#;
+    let project = Project::extended(extension, &[json!({"steps": [{"text": "Done."}]})]);
+    let id = project.run("go");
+    let (code, out, err) = output(&mut project.home.levain(&["extensions", "console", "--thread", &id, "--json"]));
+    assert_eq!(code, 0, "{err}");
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            format!(
+                "{} {}: {}",
+                line["extension"].as_str().unwrap(),
+                line["level"].as_str().unwrap(),
+                line["text"].as_str().unwrap()
+            )
+        })
+        .collect();
+    assert_eq!(said[..2], ["e.ts info: saw go", "e.ts error: \u{1b}[31mred"], "{out}");
+    assert!(said[2].starts_with("e.ts error: ") && said[2].contains("e.ts:4:"), "{out}");
+    assert!(said[2].ends_with("on purpose"), "{out}");
+    // On a terminal, or for people, what would steer it is shown as a mark.
+    let (_, out, _) = output(&mut project.home.levain(&["extensions", "console", "--lines", "1"]));
+    assert!(out.contains("on purpose") && out.lines().count() == 1, "{out}");
+    let terminal =
+        project.home.levain_in_terminal(&["--continue", &id, "--model", &project.model]).size(120, 30).start();
+    terminal.wait_for("Done.");
+    terminal.send_keys("/pipeline");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("on purpose");
+    terminal.leave();
+}
+
+#[test]
+fn an_image_in_a_result_goes_to_the_model_with_it() {
+    let extension = r#"export default (pi: any) => pi.registerTool({ name: "look", description: "x", parameters: { type: "object" },
+      execute: async () => ({ content: [{ type: "text", text: "here" }, { type: "image", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAAA=" }] }) });"#;
+    let replies = [
+        json!({"when": {"after_tool": "look"}, "steps": [{"text": "Seen."}]}),
+        json!({"steps": [{"tool_call": {"name": "look", "input": {}}}]}),
+    ];
+    let project = granting(Project::extended(extension, &replies), "extension/look");
+    let id = project.run("go");
+    assert_eq!(project.event(&id, "result_pictured")["image"]["media_type"], "image/png");
+    let told = "here\n[image 1: an image, image/png, 29 bytes]";
+    assert_eq!(project.event(&id, "tool_call_result")["output"], told);
+    let (_, wire, _) =
+        output(&mut project.home.levain(&["context", "show", "--thread", &id, "--request", "2", "--wire"]));
+    let wire: serde_json::Value = serde_json::from_str(&wire).unwrap();
+    let content = &wire["messages"].as_array().unwrap().last().unwrap()["content"][0]["content"];
+    assert_eq!(
+        (&content[0]["text"], &content[1]["source"]["data"]),
+        (&json!(told), &json!("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAAA="))
+    );
 }
 
 #[test]
@@ -621,7 +689,7 @@ export default (pi: any) => {
     // What a thread may not use, it may not use through an extension.
     let reads = [
         json!({"when": {"after_tool": "elsewhere"}, "steps": [{"text": "Done."}]}),
-        json!({"steps": [{"tool_call": {"name": "elsewhere", "input": {}}}]}),
+        json!({"steps": [{"tool_call": {"name": "elsewhere", "input": {"path": "another"}}}]}),
     ];
     let project = granting(Project::extended(extension, &reads), "extension/elsewhere");
     project.write("secret.txt", "hush");

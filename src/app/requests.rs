@@ -3,8 +3,8 @@
 use crate::context::diff::{Change, Side, difference};
 use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::domain::{
-    Assembly, Block, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, ModelRef, Money, Origin, Preview,
-    SentBody, Space, ThreadId, Tokens, Usage, Via, WireForm,
+    Assembly, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, ModelRef, Money, Origin, Preview, SentBody,
+    Space, ThreadId, Tokens, Usage, Via, WireForm,
 };
 use crate::engine::driver::ModelRegistry;
 use crate::engine::thread::{Thread, apply};
@@ -122,8 +122,8 @@ pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens, attached: u64
 pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64) -> Result<CallRequest, StoreError> {
     let content = ContentStore::new(setup.layout.objects());
     let mut images = BTreeMap::new();
-    for block in side.messages.iter().flat_map(|message| &message.blocks) {
-        let Block::Image { hash, .. } = block else { continue };
+    let sees = setup.models.sees(model);
+    for hash in side.messages.iter().flat_map(|message| &message.blocks).flat_map(|block| block.images_to_send(sees)) {
         images.extend(content.image(hash)?.map(|bytes| (hash.clone(), bytes)));
     }
     // One that is left out may have a text too: what the model would have been told.

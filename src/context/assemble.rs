@@ -323,7 +323,8 @@ mod tests {
 
     #[test]
     fn state_stays_before_what_was_said_last_and_tool_rounds_behind_it() {
-        let result = Block::ToolResult { call_id: CallId("1".into()), output: "ok".into(), error: false };
+        let result =
+            Block::ToolResult { call_id: CallId("1".into()), output: "ok".into(), error: false, images: Vec::new() };
         let history = [
             Entry::new(Message::user("first")),
             Entry::new(Message::assistant("one")),

@@ -124,8 +124,12 @@ mod tests {
         let text = |text: &str| Block::Text { text: text.into() };
         let asked = Message { role: Role::Assistant, blocks: vec![text("Let me look."), call] };
         assert_eq!(said(&asked), "assistant: Let me look.\n[calls ls {}]");
-        let result =
-            |output: &str, error| Block::ToolResult { call_id: CallId("c".into()), output: output.into(), error };
+        let result = |output: &str, error| Block::ToolResult {
+            call_id: CallId("c".into()),
+            output: output.into(),
+            error,
+            images: Vec::new(),
+        };
         let answered = Message { role: Role::User, blocks: vec![result("a.txt", false), result("no", true)] };
         assert_eq!(said(&answered), "user: [result]\na.txt\n[failed]\nno");
     }

@@ -21,6 +21,24 @@ pub struct Image {
     pub bytes: u64,
 }
 
+/// An image as a message holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    pub media_type: String,
+    pub hash: ContentHash,
+    /// Its size.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+impl Image {
+    /// What a message holds of it.
+    #[must_use]
+    pub fn picture(&self) -> Picture {
+        Picture { media_type: self.media_type.clone(), hash: self.hash.clone(), bytes: self.bytes }
+    }
+}
+
 /// The media type of an image that models take, by its first bytes.
 #[must_use]
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use super::amount::Tokens;
 use super::attachment::Attachment;
 use super::custom_message::CustomMessage;
 use super::id::{CallId, ContentHash};
-use super::image::{IMAGE_TOKENS, Image};
+use super::image::{IMAGE_TOKENS, Image, Picture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -48,6 +48,9 @@ pub enum Block {
         output: String,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         error: bool,
+        /// What it shows beside its text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Picture>,
     },
     /// An image kept in the content store.
     Image {
@@ -74,6 +77,24 @@ impl Block {
             | Self::ToolResult { .. }
             | Self::Image { .. } => None,
         }
+    }
+
+    /// The images that a result shows.
+    #[must_use]
+    pub fn shown(&self) -> &[Picture] {
+        if let Self::ToolResult { images, .. } = self { images } else { &[] }
+    }
+
+    /// The images that go along with it to a model, which `sees` those of results or not: their hashes.
+    pub fn images_to_send(&self, sees: bool) -> impl Iterator<Item = &ContentHash> {
+        let goes = sees || self.shown().is_empty();
+        self.images().filter(move |_| goes).map(|(_, hash)| hash)
+    }
+
+    /// The images that it holds: their media types and hashes.
+    pub fn images(&self) -> impl Iterator<Item = (&str, &ContentHash)> {
+        let own = if let Self::Image { media_type, hash } = self { Some((media_type.as_str(), hash)) } else { None };
+        own.into_iter().chain(self.shown().iter().map(|image| (image.media_type.as_str(), &image.hash)))
     }
 }
 
@@ -176,7 +197,7 @@ impl Message {
             Block::Custom(custom) => custom.text.len(),
             Block::Image { .. } => 0,
         };
-        let images = self.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count();
+        let images = self.blocks.iter().flat_map(Block::images).count();
         Self::tokens_of(self.blocks.iter().map(bytes).sum(), images)
     }
 

@@ -94,6 +94,7 @@ impl Postmortem {
                 ToolEvent::ToolProcess { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
+                | ToolEvent::ResultPictured { .. }
                 | ToolEvent::CallPrepared { .. }
                 | ToolEvent::ResultPrepared { .. },
             )

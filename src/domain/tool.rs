@@ -1,6 +1,6 @@
 //! A tool there is, whether or not a thread may use it.
 
-use super::assembly::{Absence, Origin};
+use super::assembly::{Absence, Origin, Space};
 use super::capability::to_execute;
 use super::message::ToolSpec;
 
@@ -25,6 +25,15 @@ pub struct KnownTool {
 }
 
 impl KnownTool {
+    /// How the place of a tool begins that is a part of the program.
+    pub const BUILT_IN: &str = "(built in)";
+
+    /// Whether it is a part of the program.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        matches!(&self.origin, Origin::Item { path, space: Space::System, .. } if path.starts_with(Self::BUILT_IN))
+    }
+
     /// The capabilities any of which allows a call, the item's own first.
     #[must_use]
     pub fn capabilities(&self) -> Vec<String> {

@@ -109,7 +109,8 @@ mod tests {
     }
 
     fn result(id: &str, output: &str) -> Message {
-        let block = Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false };
+        let block =
+            Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false, images: Vec::new() };
         Message { role: Role::User, blocks: vec![block] }
     }
 

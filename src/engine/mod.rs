@@ -4,6 +4,7 @@
 //! same state; the driver holds no rule of its own.
 
 pub mod answer;
+mod arguments;
 pub mod compaction;
 pub mod driver;
 pub mod permission;

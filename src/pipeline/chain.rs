@@ -1,10 +1,10 @@
 //! The value of a stage on its way through its handlers.
 
-use super::answer::{Merged, content, custom, shown};
+use super::answer::{self, Merged, content, custom};
 use super::compact::Compact;
 use super::messages;
 use super::payload::Paid;
-use crate::domain::{CallId, CustomMessage, Image, Stage, ToolCall};
+use crate::domain::{CallId, CustomMessage, Image, Picture, Stage, ToolCall};
 use serde_json::{Map, Value, json};
 
 /// See the module.
@@ -43,6 +43,8 @@ pub enum Chain {
         text: String,
         details: Value,
         error: bool,
+        /// What it shows beside its text.
+        images: Vec<Picture>,
     },
     Compact(Compact),
     /// What happened, for those who want to know.
@@ -92,9 +94,13 @@ impl Chain {
             Stage::Context => Self::Context { messages: Vec::new() },
             Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null, paid: None },
             Stage::ToolCall => Self::ToolCall { call: call(), blocked: None },
-            Stage::ToolResult => {
-                Self::ToolResult { call: call(), text: String::new(), details: Value::Null, error: false }
-            }
+            Stage::ToolResult => Self::ToolResult {
+                call: call(),
+                text: String::new(),
+                details: Value::Null,
+                error: false,
+                images: Vec::new(),
+            },
             Stage::SessionBeforeCompact => return Ok(Self::Compact(Compact::default())),
             Stage::SessionStart
             | Stage::Skill
@@ -133,11 +139,11 @@ impl Chain {
             Self::ToolCall { call, .. } => {
                 json!({"toolCallId": call.call_id.0, "toolName": call.tool, "input": call.input})
             }
-            Self::ToolResult { call, text, details, error } => json!({
+            Self::ToolResult { call, text, details, error, images } => json!({
                 "toolCallId": call.call_id.0,
                 "toolName": call.tool,
                 "input": call.input,
-                "content": [{"type": "text", "text": text}],
+                "content": shown(text, images),
                 "details": details,
                 "isError": error,
             }),
@@ -166,7 +172,7 @@ impl Chain {
             return Ok(if changed { Merged::Changed } else { Merged::Unchanged });
         }
         let Value::Object(map) = answer else {
-            return Err(format!("it answered {}, where an object is expected", shown(answer)));
+            return Err(format!("it answered {}, where an object is expected", answer::shown(answer)));
         };
         match self {
             Self::Input { text, images, handled, .. } => input(map, (text, images), handled),
@@ -179,10 +185,10 @@ impl Chain {
                     messages.clone_from(list);
                     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
                 }
-                Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
+                Some(other) => Err(format!("messages is {}, where a list is expected", answer::shown(other))),
             },
             Self::ToolCall { call, blocked } => called(map, call, blocked),
-            Self::ToolResult { text, details, error, .. } => result(map, text, details, error),
+            Self::ToolResult { text, details, error, images, .. } => result(map, (text, images), details, error),
             Self::Compact(compact) => compact.merge(map, by),
             Self::BeforeProviderRequest { .. } | Self::Observe { .. } => Ok(Merged::Unchanged),
         }
@@ -228,14 +234,20 @@ impl Chain {
                 let input = map.get("input").filter(|input| input.is_object()).ok_or("`input` must be an object")?;
                 input.clone_into(&mut call.input);
             }
-            Self::ToolResult { text: said, details, error, .. } => {
-                result(map, said, details, error)?;
+            Self::ToolResult { text: said, details, error, images, .. } => {
+                result(map, (said, images), details, error)?;
             }
             Self::Compact(_) => return Err("this stage takes no edited value".to_owned()),
             Self::Observe { .. } => {}
         }
         Ok(())
     }
+}
+
+/// A result as handlers have it.
+fn shown(text: &str, images: &[Picture]) -> Value {
+    let image = |image: &Picture| json!({"type": "image", "mimeType": image.media_type, "hash": image.hash.as_str()});
+    [json!({"type": "text", "text": text})].into_iter().chain(images.iter().map(image)).collect()
 }
 
 fn pictures(images: &[Image]) -> Value {
@@ -286,12 +298,12 @@ fn started(
     let message = match map.get("message") {
         None | Some(Value::Null) => None,
         Some(Value::Object(message)) => Some(custom(message, by)?),
-        Some(other) => return Err(format!("message is {}, where an object is expected", shown(other))),
+        Some(other) => return Err(format!("message is {}, where an object is expected", answer::shown(other))),
     };
     let now = match map.get("systemPrompt") {
         None | Some(Value::Null) => None,
         Some(Value::String(now)) => Some(now),
-        Some(other) => return Err(format!("systemPrompt is {}, where a text is expected", shown(other))),
+        Some(other) => return Err(format!("systemPrompt is {}, where a text is expected", answer::shown(other))),
     };
     let mut changed = message.is_some();
     messages.extend(message);
@@ -311,7 +323,7 @@ fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<St
             return Ok(Merged::Blocked);
         }
         None | Some(Value::Null | Value::Bool(false)) => {}
-        Some(other) => return Err(format!("block is {}, where true or false is expected", shown(other))),
+        Some(other) => return Err(format!("block is {}, where true or false is expected", answer::shown(other))),
     }
     match map.get("input") {
         None | Some(Value::Null) => Ok(Merged::Unchanged),
@@ -320,20 +332,30 @@ fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<St
             call.input.clone_from(input);
             Ok(if changed { Merged::Changed } else { Merged::Unchanged })
         }
-        Some(other) => Err(format!("input is {}, where an object is expected", shown(other))),
+        Some(other) => Err(format!("input is {}, where an object is expected", answer::shown(other))),
     }
 }
 
 fn result(
     map: &Map<String, Value>,
-    text: &mut String,
+    (text, images): (&mut String, &mut Vec<Picture>),
     details: &mut Value,
     error: &mut bool,
 ) -> Result<Merged, String> {
     let mut changed = false;
     if let Some(now) = map.get("content").filter(|now| !now.is_null()) {
-        let now = content(now)?;
-        changed |= *text != now;
+        let is_image = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("image");
+        let blocks = now.as_array().map(Vec::as_slice).unwrap_or_default();
+        // Those of this result stay that are named still.
+        let hashes: Vec<&str> =
+            blocks.iter().filter(is_image).filter_map(|block| block.get("hash").and_then(Value::as_str)).collect();
+        let before = images.len();
+        images.retain(|image| hashes.contains(&image.hash.as_str()));
+        let now = match now {
+            Value::Array(blocks) => content(&blocks.iter().filter(|block| !is_image(block)).cloned().collect())?,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => content(now)?,
+        };
+        changed |= *text != now || images.len() != before;
         *text = now;
     }
     if let Some(now) = map.get("details") {
@@ -346,7 +368,7 @@ fn result(
             changed |= error != now;
             *error = *now;
         }
-        Some(other) => return Err(format!("isError is {}, where true or false is expected", shown(other))),
+        Some(other) => return Err(format!("isError is {}, where true or false is expected", answer::shown(other))),
     }
     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
 }

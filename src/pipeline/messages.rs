@@ -4,7 +4,7 @@
 //! back as it went out is the same message of the thread; everything else is the handler's.
 
 use super::answer::{content, custom};
-use crate::domain::{Block, CallId, ContentHash, Entry, Message, Role, ToolCall};
+use crate::domain::{Block, CallId, ContentHash, Entry, Message, Picture, Role, ToolCall};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -47,12 +47,14 @@ fn group(message: &Message, names: &HashMap<&CallId, &str>) -> Vec<Value> {
     let mut group = Vec::new();
     let mut said = Vec::new();
     for one in &message.blocks {
-        if let Block::ToolResult { call_id, output, error } = one {
+        if let Block::ToolResult { call_id, output, error, .. } = one {
+            let text = [json!({"type": "text", "text": output})];
+            let content: Vec<Value> = text.into_iter().chain(one.images().map(shown)).collect();
             group.push(json!({
                 "role": "toolResult",
                 "toolCallId": call_id.0,
                 "toolName": names.get(call_id).copied().unwrap_or_default(),
-                "content": [{"type": "text", "text": output}],
+                "content": content,
                 "isError": error,
             }));
         } else {
@@ -79,7 +81,7 @@ fn block(block: &Block) -> Option<Value> {
         Block::ToolCall(call) => {
             json!({"type": "toolCall", "id": call.call_id.0, "name": call.tool, "arguments": call.input})
         }
-        Block::Image { media_type, hash } => json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()}),
+        Block::Image { media_type, hash } => shown((media_type, hash)),
         Block::ToolResult { .. } => return None,
     })
 }
@@ -87,8 +89,13 @@ fn block(block: &Block) -> Option<Value> {
 /// The images of a conversation, by their hashes as handlers have them.
 type Images<'a> = HashMap<&'a str, &'a ContentHash>;
 
-fn image(block: &Block) -> Option<(&str, &ContentHash)> {
-    if let Block::Image { hash, .. } = block { Some((hash.as_str(), hash)) } else { None }
+fn by_name(block: &Block) -> impl Iterator<Item = (&str, &ContentHash)> {
+    block.images().map(|(_, hash)| (hash.as_str(), hash))
+}
+
+/// An image as handlers have it.
+fn shown((media_type, hash): (&str, &ContentHash)) -> Value {
+    json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()})
 }
 
 /// Whether every message of an answer can be read.
@@ -108,7 +115,7 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
     for (place, group) in groups.iter().enumerate().rev() {
         places.entry(group.first().map(Value::to_string).unwrap_or_default()).or_default().push(place);
     }
-    let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).filter_map(image).collect();
+    let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).flat_map(by_name).collect();
     let read_one = |value: &Value| one(value, &images).ok().flatten();
     let mut made = Vec::with_capacity(list.len());
     let mut at = 0;
@@ -174,7 +181,19 @@ fn one(value: &Value, images: &Images<'_>) -> Result<Option<(Role, Vec<Block>)>,
         "toolResult" => {
             let call_id = CallId(text("toolCallId").to_owned());
             let error = map.get("isError").and_then(Value::as_bool).unwrap_or_default();
-            Ok(Some((Role::User, vec![Block::ToolResult { call_id, output: content(said()?)?, error }])))
+            let is_image = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("image");
+            let image = |block: &Value| {
+                let Ok(Block::Image { media_type, hash }) = read(block, images) else { return None };
+                Some(Picture { media_type, hash, bytes: 0 })
+            };
+            let (output, images) = match said()?.as_array() {
+                Some(blocks) => {
+                    let texts = blocks.iter().filter(|block| !is_image(block)).cloned().collect();
+                    (content(&Value::Array(texts))?, blocks.iter().filter(is_image).filter_map(image).collect())
+                }
+                None => (content(said()?)?, Vec::new()),
+            };
+            Ok(Some((Role::User, vec![Block::ToolResult { call_id, output, error, images }])))
         }
         "custom" => Ok(Some((Role::User, vec![Block::Custom(custom(map, "handler")?)]))),
         "bashExecution" if map.get("excludeFromContext").and_then(Value::as_bool) == Some(true) => Ok(None),
@@ -271,7 +290,7 @@ mod tests {
     }
 
     fn result(id: &str, output: &str) -> Block {
-        Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false }
+        Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false, images: Vec::new() }
     }
 
     fn conversation() -> Vec<Entry> {

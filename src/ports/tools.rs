@@ -1,7 +1,9 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, ContentHash, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
+use crate::domain::{
+    CallId, ContentHash, Cost, Image, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall,
+};
 use serde_json::{Map, Value};
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -88,6 +90,14 @@ pub trait ToolListener: Send + Sync {
         _after: ContentHash,
     ) -> Waiting<'_, Result<(), String>> {
         Box::pin(ready(Ok(())))
+    }
+
+    /// The result will show this image, which is in the content store. In the log once this is over.
+    ///
+    /// # Errors
+    /// Why it shows none, in words that end a sentence.
+    fn shows(&self, _image: Image) -> Waiting<'_, Result<(), String>> {
+        Box::pin(ready(Err("nobody would see it".to_owned())))
     }
 
     /// The thread keeps these values under their names; null takes one away. Answers with all that it keeps then, which is

@@ -38,6 +38,8 @@ pub struct ModelInfo {
     /// How the model is told of tools.
     #[serde(default)]
     tools: Option<ToolForm>,
+    /// Whether it takes images.
+    images: Option<bool>,
 }
 
 /// US dollars for a million tokens, as vendors print them.
@@ -96,6 +98,12 @@ impl Catalog {
         Tokens(known.or(self.usual_max_output).unwrap_or(USUAL_MAX_OUTPUT))
     }
 
+    /// Whether `model` is known to take images: by what its provider's file says, else those in the list do.
+    #[must_use]
+    pub fn sees(&self, model: &ModelRef) -> bool {
+        self.lookup(model).is_some_and(|info| info.images.unwrap_or(!info.names.is_empty()))
+    }
+
     /// What is known about `model`: in the list by its own name, else by the longest beginning that fits; in provider
     /// files by its own name.
     #[must_use]
@@ -123,6 +131,7 @@ impl Catalog {
             let price = part.prices.iter().find(|price| price.model == model);
             info.fill(ModelInfo {
                 window: part.window,
+                images: part.images,
                 max_output: price.and_then(|price| price.max_output),
                 price: price.map(|price| Prices {
                     input: price.input,
@@ -166,10 +175,15 @@ impl ModelInfo {
         self.max_output = self.max_output.or(other.max_output);
         self.price = self.price.or(other.price);
         self.tools = self.tools.or(other.tools);
+        self.images = self.images.or(other.images);
     }
 
     fn is_something(&self) -> bool {
-        !self.names.is_empty() || self.window.is_some() || self.max_output.is_some() || self.price.is_some()
+        !self.names.is_empty()
+            || self.window.is_some()
+            || self.max_output.is_some()
+            || self.price.is_some()
+            || self.images.is_some()
     }
 
     /// Tokens that prompt and answer together may take.

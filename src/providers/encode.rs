@@ -25,3 +25,79 @@ pub fn body(form: WireForm, request: &CallRequest) -> Result<Vec<u8>, CallError>
 pub(super) fn encoded(form: WireForm, request: CallRequest) -> Result<EncodedRequest, CallError> {
     Ok(EncodedRequest { body: body(form, &request)?, form, request: Arc::new(request) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Block, CallId, ContentHash, Message, Picture, Role, ToolCall};
+    use serde_json::{Value, json};
+
+    /// What the forms make of an answer with two calls, the results of both, and an image in the first.
+    fn written(form: WireForm) -> Value {
+        let hash = ContentHash::of(b"png");
+        let picture = Picture { media_type: "image/png".into(), hash: hash.clone(), bytes: 3 };
+        let call =
+            |id: &str| Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input: json!({}) });
+        let result = |id: &str, images| {
+            let (call_id, output) = (CallId(id.into()), format!("seen {id}"));
+            Block::ToolResult { call_id, output, error: false, images }
+        };
+        let gone = Picture { media_type: "image/png".into(), hash: ContentHash::of(b"gone"), bytes: 4 };
+        let messages = vec![
+            Message::user("go"),
+            Message { role: Role::Assistant, blocks: vec![call("a"), call("b")] },
+            Message { role: Role::User, blocks: vec![result("a", vec![picture, gone]), result("b", Vec::new())] },
+        ];
+        let request = CallRequest {
+            messages: messages.into_iter().map(Arc::new).collect(),
+            images: Arc::new([(hash, b"png".to_vec())].into()),
+            ..CallRequest::default()
+        };
+        serde_json::from_slice(&body(form, &request).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_result_shows_its_images_in_every_form() {
+        let last = |body: &Value, list: &str| body[list].as_array().unwrap().last().unwrap().clone();
+        let said = "seen a\n[an image (image/png) that is not shown]";
+        let source = json!({"type": "base64", "media_type": "image/png", "data": "cG5n"});
+        assert_eq!(
+            last(&written(WireForm::Anthropic), "messages")["content"],
+            json!([
+                {"type": "tool_result", "tool_use_id": "a",
+                 "content": [{"type": "text", "text": said}, {"type": "image", "source": source}]},
+                {"type": "tool_result", "tool_use_id": "b", "content": "seen b", "cache_control": {"type": "ephemeral"}},
+            ])
+        );
+        let url = "data:image/png;base64,cG5n";
+        for form in [WireForm::OpenAi, WireForm::Compatible] {
+            assert_eq!(
+                written(form)["messages"].as_array().unwrap()[2..],
+                [
+                    json!({"role": "tool", "tool_call_id": "a", "content": said}),
+                    json!({"role": "tool", "tool_call_id": "b", "content": "seen b"}),
+                    json!({"role": "user", "content": [
+                        {"type": "text", "text": "(shown by the result of a)"},
+                        {"type": "image_url", "image_url": {"url": url}},
+                    ]}),
+                ]
+            );
+        }
+        assert_eq!(
+            written(WireForm::Responses)["input"].as_array().unwrap()[3..],
+            [
+                json!({"type": "function_call_output", "call_id": "a", "output": [
+                    {"type": "input_text", "text": said}, {"type": "input_image", "image_url": url}]}),
+                json!({"type": "function_call_output", "call_id": "b", "output": "seen b"}),
+            ]
+        );
+        assert_eq!(
+            last(&written(WireForm::Gemini), "contents")["parts"],
+            json!([
+                {"functionResponse": {"id": "a", "name": "look", "response": {"result": said}}},
+                {"functionResponse": {"id": "b", "name": "look", "response": {"result": "seen b"}}},
+                {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
+            ])
+        );
+    }
+}

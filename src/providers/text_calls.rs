@@ -6,7 +6,7 @@
 mod parser;
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{Block, Message, ToolCall, ToolSpec, WireForm};
+use crate::domain::{Block, ContentHash, Message, ToolCall, ToolSpec, WireForm};
 use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use futures_util::stream::{self, StreamExt};
 use parser::Parser;
@@ -101,9 +101,17 @@ fn told(message: &Arc<Message>) -> Arc<Message> {
     if !message.blocks.iter().any(is_tool) {
         return Arc::clone(message);
     }
-    let blocks = message.blocks.iter().map(|block| match block {
+    let shown = |block: &Block| {
+        let images = block.images().filter(|_| matches!(block, Block::ToolResult { .. }));
+        let image = |(media_type, hash): (&str, &ContentHash)| Block::Image {
+            media_type: media_type.to_owned(),
+            hash: hash.clone(),
+        };
+        images.map(image).collect::<Vec<_>>()
+    };
+    let in_text = |block: &Block| match block {
         Block::ToolCall(call) => Block::Text { text: written(call) },
-        Block::ToolResult { call_id, output, error } => {
+        Block::ToolResult { call_id, output, error, .. } => {
             let outcome = if *error { "error" } else { "result" };
             Block::Text { text: format!("<{outcome} of=\"{}\">\n{output}\n</{outcome}>\n", call_id.0) }
         }
@@ -113,8 +121,9 @@ fn told(message: &Arc<Message>) -> Arc<Message> {
         | Block::Image { .. }
         | Block::Attached(_)
         | Block::Custom(_)) => other.clone(),
-    });
-    Arc::new(Message { role: message.role, blocks: blocks.collect() })
+    };
+    let blocks = message.blocks.iter().flat_map(|block| [in_text(block)].into_iter().chain(shown(block))).collect();
+    Arc::new(Message { role: message.role, blocks })
 }
 
 /// A call as the model would write it.
@@ -189,7 +198,12 @@ mod tests {
     fn tools_calls_and_results_become_text() {
         let call =
             ToolCall { call_id: CallId("textcall_0".into()), tool: "look".into(), input: json!({"a": 1, "b": "x"}) };
-        let result = Block::ToolResult { call_id: CallId("textcall_0".into()), output: "seen".into(), error: false };
+        let result = Block::ToolResult {
+            call_id: CallId("textcall_0".into()),
+            output: "seen".into(),
+            error: false,
+            images: Vec::new(),
+        };
         let message = |role, block| Arc::new(Message { role, blocks: vec![block] });
         let request = CallRequest {
             system: "Be brief.".into(),

@@ -3,12 +3,13 @@
 //!
 //! Histories with gaps are real: a cancelled turn leaves calls without results, a compacted one results without calls.
 
-use crate::domain::{Block, CallId, Role, ToolCall};
+use crate::domain::{Block, CallId, Picture, Role, ToolCall};
 use crate::ports::CallRequest;
 use crate::providers::signature::{Maker, made};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Consecutive messages of one role.
 #[derive(Debug, PartialEq)]
@@ -36,8 +37,10 @@ pub(crate) enum Part<'a> {
     Call(&'a ToolCall),
     Result {
         call_id: &'a CallId,
-        output: &'a str,
+        output: Cow<'a, str>,
         error: bool,
+        /// What it shows beside its text: media types, and bytes in base64.
+        images: Vec<(&'a str, String)>,
     },
 }
 
@@ -87,7 +90,18 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
         Block::Thinking { signature: None, .. } => None,
         Block::RedactedThinking { data } => Some(Part::RedactedThinking(data)),
         Block::ToolCall(call) => Some(Part::Call(call)),
-        Block::ToolResult { call_id, output, error } => Some(Part::Result { call_id, output, error: *error }),
+        Block::ToolResult { call_id, output, error, images: shown } => {
+            let (mut output, mut images) = (Cow::Borrowed(output.as_str()), Vec::new());
+            for Picture { media_type, hash, .. } in shown {
+                match request.images.get(hash) {
+                    Some(bytes) => images.push((media_type.as_str(), BASE64_STANDARD.encode(bytes))),
+                    None => {
+                        let _never_fails = write!(output.to_mut(), "\n[an image ({media_type}) that is not shown]");
+                    }
+                }
+            }
+            Some(Part::Result { call_id, output, error: *error, images })
+        }
         Block::Image { media_type, hash } => Some(match request.images.get(hash) {
             Some(bytes) if role == Role::User => Part::Image { media_type, data: BASE64_STANDARD.encode(bytes) },
             Some(_) | None => Part::Text(format!("[an image ({media_type}) that is no longer here]").into()),
@@ -127,18 +141,18 @@ fn answered<'a>(calls: &[&'a CallId], mut parts: Vec<Part<'a>>) -> Vec<Part<'a>>
         let found = parts.iter().position(|part| matches!(part, Part::Result { call_id, .. } if call_id == call));
         all.push(match found {
             Some(index) => parts.remove(index),
-            None => Part::Result { call_id: call, output: NOT_RUN, error: true },
+            None => Part::Result { call_id: call, output: NOT_RUN.into(), error: true, images: Vec::new() },
         });
     }
     // A result whose call is gone is still worth reading.
-    all.extend(parts.into_iter().map(|part| match part {
-        Part::Result { output, .. } => Part::Text(format!("(result of an earlier call)\n{output}").into()),
-        other @ (Part::Text(_)
-        | Part::Image { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::Call(_)) => other,
-    }));
+    for part in parts {
+        if let Part::Result { output, images, .. } = part {
+            all.push(Part::Text(format!("(result of an earlier call)\n{output}").into()));
+            all.extend(images.into_iter().map(|(media_type, data)| Part::Image { media_type, data }));
+        } else {
+            all.push(part);
+        }
+    }
     all
 }
 
@@ -154,7 +168,7 @@ mod tests {
     }
 
     fn result(id: &str) -> Block {
-        Block::ToolResult { call_id: CallId(id.into()), output: format!("saw {id}"), error: false }
+        Block::ToolResult { call_id: CallId(id.into()), output: format!("saw {id}"), error: false, images: Vec::new() }
     }
 
     fn text(text: &str) -> Block {

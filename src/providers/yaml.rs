@@ -71,6 +71,8 @@ pub struct Part {
     pub tools: ToolForm,
     /// Tokens of the context window.
     pub window: Option<u64>,
+    /// Whether its models take images.
+    pub images: Option<bool>,
     pub prices: Vec<Price>,
 }
 
@@ -290,6 +292,7 @@ impl Reader<'_> {
             timeout,
             tools,
             window: map.get("context_window").and_then(Value::as_u64),
+            images: map.get("images").and_then(Value::as_bool),
             prices,
         }
     }

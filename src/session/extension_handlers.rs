@@ -12,7 +12,7 @@ use crate::domain::{
     Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Space, Stage, State,
     ThreadId, ToolCall, ToolSpec,
 };
-use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
+use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
 use crate::items::prompt_file::Named;
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
@@ -264,7 +264,7 @@ impl ExtensionHandlers {
                 Ok(one) => match one.result {
                     Ok(_) => loaded.paths.push((extension.path.clone(), extension.name.clone())),
                     Err(problem) => {
-                        told.push(format!("the extension {} is not loaded: {}", extension.name, in_words(&problem)));
+                        told.push(format!("the extension {} is not loaded: {}", extension.name, problem));
                     }
                 },
                 Err(error) => told.push(format!("the extension {} is not loaded: {error}", extension.name)),
@@ -340,7 +340,7 @@ impl ExtensionHandlers {
         let asked = engine.ask(ask, false).await;
         self.thread.command_over();
         let (answer, _) = asked.map_err(|error| error.to_string())?;
-        answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
+        answer.error.as_ref().map_or(Ok(()), |problem| Err(problem.to_string()))
     }
 
     /// Whether extensions want a tool to be offered.
@@ -363,27 +363,27 @@ impl ExtensionHandlers {
         self.offered().tools.clone()
     }
 
-    /// Runs one of them; what it has made so far goes to `said`. Answers with its text, and whether it failed.
+    /// Runs one of them; what it has made so far goes to `said`. Answers with the content of its result, and whether it failed.
     pub(super) async fn tool(
         &self,
         name: String,
         call: &ToolCall,
         said: UnboundedSender<Value>,
-    ) -> Result<(String, bool), String> {
+    ) -> Result<(Value, bool), String> {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
         let (call_id, arguments) = (call.call_id.0.clone(), call.input.clone());
         let ask = Ask::Tool { name, call_id, arguments, said };
         let (answer, _) = engine.ask(ask, false).await.map_err(|error| error.to_string())?;
         match (answer.result, answer.error) {
-            (Some(result), _) => {
+            (Some(mut result), _) => {
                 if let Some(details) = result.get("details").filter(|details| !details.is_null()) {
                     self.thread.keep_details(call.call_id.0.clone(), details.clone()).await;
                 }
                 let failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
-                Ok((text_of(&result), failed))
+                Ok((result.get_mut("content").map(Value::take).unwrap_or_default(), failed))
             }
-            (None, Some(problem)) => Err(in_words(&problem)),
-            (None, None) => Ok((String::new(), false)),
+            (None, Some(problem)) => Err(problem.to_string()),
+            (None, None) => Ok((Value::Null, false)),
         }
     }
 
@@ -412,7 +412,7 @@ impl ExtensionHandlers {
                 Err(error) => return Some(Err(error.to_string())),
             };
             if let Some(problem) = &answer.error {
-                return Some(Err(in_words(problem)));
+                return Some(Err(problem.to_string()));
             }
             said.extend(lines(&told));
             let value = value_of(handler.stage, answer);
@@ -507,9 +507,9 @@ fn offered(told: &Value) -> Option<OfferedCommand> {
     Some(OfferedCommand { name: name.to_owned(), about: text("description").unwrap_or_default().to_owned() })
 }
 
-/// The text of a tool's result; an image is named.
-pub(super) fn text_of(result: &Value) -> String {
-    let parts = result.get("content").and_then(Value::as_array).into_iter().flatten();
+/// The text of what a tool's result holds; an image is named.
+pub(super) fn text_of(content: &Value) -> String {
+    let parts = content.as_array().into_iter().flatten();
     let part = |part: &Value| match part.get("text").and_then(Value::as_str) {
         Some(text) => text.to_owned(),
         None => format!("({})", part.get("type").and_then(Value::as_str).unwrap_or("something")),
@@ -533,21 +533,12 @@ pub(super) fn value_of(stage: Stage, answer: Answer) -> Value {
     }
 }
 
-pub(super) fn in_words(problem: &Problem) -> String {
-    let Problem { message, file, line, column, .. } = problem;
-    match (file, line, column) {
-        (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column}: {message}"),
-        (Some(file), ..) => format!("{file}: {message}"),
-        (None, ..) => message.clone(),
-    }
-}
-
 /// What extensions wrote and told people meanwhile.
 fn lines(told: &Told) -> Vec<String> {
     let Told { said, lines, reports } = told;
     let notices = said.iter().filter(|said| said.name == "ui.notify");
     let notices = notices.filter_map(|said| Some(said.arguments.get("message")?.as_str()?.to_owned()));
     let written = lines.iter().map(|line| format!("{}: {}", line.level, line.text.trim_end()));
-    let failed = reports.iter().map(|report| format!("beside what was asked: {}", in_words(report)));
+    let failed = reports.iter().map(|report| format!("beside what was asked: {report}"));
     notices.chain(written).chain(failed).take(MOST_LINES).collect()
 }

@@ -164,9 +164,14 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
             price["max_output_tokens"] = most.into();
         }
         pricing.insert(id.to_owned(), price);
+        let mut profile = json!({"match": [id]});
         if let Some(window) = model.get("contextWindow").and_then(Value::as_u64) {
-            profiles.insert(id.to_owned(), json!({"match": [id], "context_window": window}));
+            profile["context_window"] = window.into();
         }
+        if let Some(kinds) = model.get("input").and_then(Value::as_array) {
+            profile["images"] = kinds.iter().any(|kind| kind == "image").into();
+        }
+        profiles.insert(id.to_owned(), profile);
     }
     let headers = described.get("headers").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
     let mut whole = json!({"tool_id": name, "pricing": pricing, "profiles": profiles,

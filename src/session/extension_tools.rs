@@ -6,6 +6,7 @@ use super::tools_of_pi;
 use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
 use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
+use crate::tools::pictures::{self, Keeps};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
@@ -20,6 +21,8 @@ pub(super) struct ExtensionTools {
     /// What the thread may use.
     pub(super) permissions: Permissions,
     pub(super) running: Running,
+    /// What keeps the images of their results.
+    pub(super) keeps: Keeps,
 }
 
 impl ExtensionTools {
@@ -153,15 +156,18 @@ impl ToolRunner for ExtensionTools {
                     ended = &mut run => break ended,
                     Some(partial) = said.recv() => {
                         // A piece holds what the one before held.
-                        let text = text_of(&partial);
+                        let text = text_of(partial.get("content").unwrap_or(&Value::Null));
                         listener.said(text.strip_prefix(told.as_str()).unwrap_or(&text).to_owned());
                         told = text;
                     }
                 }
             };
             match ended {
-                Ok((output, false)) => ToolOutcome { output, error: None },
-                Ok((output, true)) => ToolOutcome { error: Some(output.clone()), output },
+                Ok((mut content, failed)) => {
+                    pictures::shown(&mut content, &self.keeps, listener).await;
+                    let output = text_of(&content);
+                    ToolOutcome { error: failed.then(|| output.clone()), output }
+                }
                 Err(error) => ToolOutcome::failed(&error),
             }
         })

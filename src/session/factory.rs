@@ -11,6 +11,7 @@ use crate::engine::driver::Budgets;
 use crate::items::Items;
 use crate::ports::Ledger;
 use crate::store::KeptLedger;
+use crate::store::content::KeptTexts;
 use crate::store::summary::Specification;
 use crate::worker::host::{Hosting, REPLAY};
 use crate::worker::supervisor::{Supervisor, ThreadFactory};
@@ -78,6 +79,7 @@ impl Factory {
             extensions: Arc::clone(&extensions),
             permissions,
             running: Arc::clone(&running),
+            keeps: Some(Arc::new(KeptTexts::new(self.setup.layout.objects()))),
         });
         let all = Arc::downgrade(&tools);
         let list = move || all.upgrade().map(|tools| tools.all()).unwrap_or_default();

@@ -58,6 +58,10 @@ impl ModelRegistry for Models {
         self.catalog.lookup(model)?.window()
     }
 
+    fn sees(&self, model: &ModelRef) -> bool {
+        is_scripted(model) || self.catalog.sees(model)
+    }
+
     fn max_output(&self, model: &ModelRef) -> u64 {
         self.catalog.max_output(model).0
     }

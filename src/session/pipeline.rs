@@ -83,7 +83,9 @@ pub fn passages(layout: &Layout, id: &ThreadId) -> Result<Vec<Passage>, StoreErr
                 all.push(Passage { of: Subject::Request(request), title: model.to_string(), steps });
             }
         }
-        Event::Tool(ToolEvent::CallPrepared { call_id, steps, .. } | ToolEvent::ResultPrepared { call_id, steps }) => {
+        Event::Tool(
+            ToolEvent::CallPrepared { call_id, steps, .. } | ToolEvent::ResultPrepared { call_id, steps, .. },
+        ) => {
             all.push(Passage { of: Subject::Call(call_id.0.clone()), title: call_id.0, steps });
         }
         Event::Context(ContextEvent::ContextCompacted { steps, kept, .. }) if !steps.is_empty() => {

@@ -94,7 +94,7 @@ impl Builtin {
                 space: Space::System,
                 bundle: None,
                 id: self.item.to_owned(),
-                path: format!("(built in){}", described.unwrap_or_default()),
+                path: format!("{}{}", KnownTool::BUILT_IN, described.unwrap_or_default()),
                 lines: None,
                 signature: None,
                 via: None,

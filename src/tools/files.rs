@@ -18,7 +18,7 @@ const DIFF_BYTES: usize = 64 << 10;
 
 #[derive(Deserialize)]
 pub(super) struct Read {
-    path: String,
+    pub(super) path: String,
     offset: Option<usize>,
     limit: Option<usize>,
 }

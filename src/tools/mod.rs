@@ -19,6 +19,7 @@ mod memory;
 mod output;
 pub mod page;
 mod persona;
+pub mod pictures;
 mod primary;
 pub mod program;
 pub mod request;
@@ -43,6 +44,7 @@ pub use sandbox::Sandbox;
 pub use undo::{State, Taken, take_back};
 
 use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
+use crate::domain::image::{is_image_name, media_type};
 use crate::domain::{KnownTool, SandboxMode, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
@@ -287,6 +289,19 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
+    /// Reads a file; of an image, shows it.
+    async fn read(&self, asked: files::Read, listener: &dyn ToolListener) -> Answer {
+        let shared = Arc::clone(&self.shared);
+        if is_image_name(&asked.path) {
+            let (root, path) = (shared.context.root.clone(), asked.path.clone());
+            let (_, bytes) = off_loop(move |_| root.read(&path).map_err(Failed::from)).await?;
+            if media_type(&bytes).is_some() {
+                return pictures::show(asked.path, bytes, &shared.context.kept, listener).await.map_err(Failed);
+            }
+        }
+        off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &asked)).await
+    }
+
     /// Keeps what the files hold that a call is about to change, and notes it in the log, so that it can be taken back. A call
     /// that will fail changes nothing, and is left to fail by itself.
     async fn checkpoint(
@@ -359,9 +374,7 @@ impl Toolbox {
         }
         let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
         match tool.which {
-            Which::Read => {
-                off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &arguments(input)?)).await
-            }
+            Which::Read => self.read(arguments(input)?, listener).await,
             Which::Write => {
                 self.checkpoint(tool.which, input.clone(), listener).await?;
                 off_loop(move |_| files::write(&shared.context.root, &mut shared.names(), arguments(input)?)).await

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::event::Process;
-use crate::domain::{CallId, Persona, StateStore};
+use crate::domain::{CallId, ContentHash, Image, Persona, StateStore};
 use crate::items::{Items, Spaces};
 use crate::ports::Beneath;
 use serde_json::{Map, Value, json};
@@ -14,6 +14,9 @@ struct Ears {
     process: Mutex<Option<Process>>,
     persona: Mutex<Option<Persona>>,
     kept: Mutex<StateStore>,
+    shown: Mutex<Vec<Image>>,
+    /// Takes no images.
+    blind: bool,
     /// Holds the process back.
     never: bool,
     /// Lets none begin.
@@ -38,9 +41,32 @@ impl ToolListener for Ears {
         Box::pin(std::future::ready(next))
     }
 
+    fn shows(&self, image: Image) -> Waiting<'_, Result<(), String>> {
+        if self.blind {
+            return Box::pin(std::future::ready(Err("the model is blind".to_owned())));
+        }
+        self.shown.lock().unwrap().push(image);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
         *self.persona.lock().unwrap() = persona;
         Box::pin(std::future::ready(()))
+    }
+}
+
+/// Keeps what it is given.
+#[derive(Debug, Default)]
+struct Memory(Mutex<Vec<Vec<u8>>>);
+
+impl KeptResults for Memory {
+    fn keep(&self, bytes: &[u8]) -> Result<ContentHash, String> {
+        self.0.lock().unwrap().push(bytes.to_vec());
+        Ok(ContentHash::of(bytes))
+    }
+
+    fn result(&self, _prefix: &str) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 
@@ -70,7 +96,7 @@ impl Bench {
             reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
-            kept: None,
+            kept: Some(Arc::new(Memory::default())),
             threads: None,
         });
         Self { folder, toolbox, ears: Ears::default() }
@@ -361,4 +387,50 @@ async fn items_are_signed_with_the_persons_key_but_not_shipped_ones() {
     assert!(text.starts_with("<!-- levain:signed:") && text.ends_with(RULES), "{text}");
     let shipped = sign("levain/core/Identity").await;
     assert_eq!(shipped.error.unwrap(), "Items that are shipped cannot be signed.");
+}
+
+#[tokio::test]
+async fn reading_an_image_shows_it() {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x08\0\0\0\x08\x08\x02\0\0\0";
+    let mut bench = Bench::new(&[]);
+    std::fs::write(bench.folder.path().join("a.PNG"), PNG).unwrap();
+    std::fs::write(bench.folder.path().join("text.png"), "words\n").unwrap();
+    let seen = bench.run("rye/file-system/read", json!({"path": "a.PNG"})).await;
+    assert_eq!(seen, ToolOutcome { output: "[a.PNG: an image, image/png, 29 bytes]".into(), error: None });
+    let image = bench.ears.shown.lock().unwrap().pop().unwrap();
+    assert_eq!((image.name.as_str(), image.hash, image.bytes), ("a.PNG", ContentHash::of(PNG), 29));
+    let text = bench.run("rye/file-system/read", json!({"path": "text.png"})).await;
+    assert!(text.error.is_none() && text.output.contains("words"), "{text:?}");
+    std::fs::write(bench.folder.path().join("large.png"), [PNG, &vec![0; 4 << 20]].concat()).unwrap();
+    let large = bench.run("rye/file-system/read", json!({"path": "large.png"})).await;
+    assert!(large.error.is_some_and(|why| why.contains("larger than 3840 kB")));
+    bench.ears.blind = true;
+    let blind = bench.run("rye/file-system/read", json!({"path": "a.PNG"})).await;
+    assert_eq!(blind.error.as_deref(), Some("a.PNG is not shown: the model is blind"));
+    assert!(bench.ears.shown.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn images_of_results_become_words_where_they_are_shown() {
+    let bench = Bench::new(&[]);
+    let keeps: super::pictures::Keeps = Some(Arc::new(Memory::default()));
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAAA=";
+    let mut content = json!([{"type": "text", "text": "a"}, {"type": "image", "data": png, "mimeType": "image/png"},
+        {"type": "image", "data": "!", "mimeType": "image/png"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
+        {"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAIygAAAAICAIAAAA=", "mimeType": "image/png"}]);
+    super::pictures::shown(&mut content, &keeps, &bench.ears).await;
+    let texts: Vec<&str> = content.as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap()).collect();
+    assert_eq!(
+        texts,
+        [
+            "a",
+            "[image 1: an image, image/png, 29 bytes]",
+            "[image 2 is not shown: its bytes are not in base64]",
+            "[image 3 is not shown: it is not a PNG, JPEG or WebP image]",
+            "[image 4 is not shown: its beginning cannot be read (failed to fill whole buffer)]",
+            "[image 5 is not shown: it has 9000 x 8 pixels, and models take 8000]",
+        ]
+    );
+    assert_eq!(bench.ears.shown.lock().unwrap().len(), 1);
 }

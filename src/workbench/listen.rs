@@ -553,6 +553,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             ToolEvent::ToolProcess { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::ResultKept { .. }
+            | ToolEvent::ResultPictured { .. }
             | ToolEvent::CallPrepared { .. }
             | ToolEvent::ResultPrepared { .. }
             | ToolEvent::ShellEnded { .. },

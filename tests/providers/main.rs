@@ -381,7 +381,12 @@ async fn a_whole_history() {
         let input = serde_json::json!({"at": id});
         Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input })
     };
-    let result = |id: &str| Block::ToolResult { call_id: CallId(id.into()), output: "seen".into(), error: id == "2" };
+    let result = |id: &str| Block::ToolResult {
+        call_id: CallId(id.into()),
+        output: "seen".into(),
+        error: id == "2",
+        images: Vec::new(),
+    };
     let text = |text: &str| Block::Text { text: text.into() };
     let thinking = Block::Thinking { text: "hm".into(), signature: Some("sig".into()) };
     let signed = |signature: &str| Block::Thinking { text: "hm".into(), signature: Some(signature.into()) };

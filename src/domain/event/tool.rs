@@ -3,6 +3,7 @@
 use super::Process;
 use super::prompt::pipeline_in_words;
 use crate::domain::id::{CallId, ContentHash};
+use crate::domain::image::Image;
 use crate::domain::note::Note;
 use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,13 @@ pub enum ToolEvent {
         blocked: Option<String>,
     },
     /// The result of a call is through its handlers; it follows.
-    ResultPrepared { call_id: CallId, steps: Vec<Step> },
+    ResultPrepared {
+        call_id: CallId,
+        steps: Vec<Step>,
+        /// The images that it shows still, where handlers took some out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        images: Option<Vec<ContentHash>>,
+    },
     /// A call is about to change a file: what the file holds and what it will hold is kept under these hashes. Without
     /// `before` there is no file yet. `path` is relative to the project.
     FileCheckpointed {
@@ -62,6 +69,8 @@ pub enum ToolEvent {
     ToolProcess { call_id: CallId, process: Process },
     /// The whole of a result that is cut for the model lies in the content store under this hash; the result follows.
     ResultKept { call_id: CallId, hash: ContentHash, bytes: u64 },
+    /// A result will show this image beside its text. It lies in the content store; the result follows.
+    ResultPictured { call_id: CallId, image: Image },
     ToolCallResult {
         call_id: CallId,
         output: String,
@@ -92,6 +101,7 @@ impl ToolEvent {
             | Self::FileCheckpointed { .. }
             | Self::ToolProcess { .. }
             | Self::ResultKept { .. }
+            | Self::ResultPictured { .. }
             | Self::ToolCallResult { .. }
             | Self::ShellStarted { .. }
             | Self::ShellEnded { .. } => None,

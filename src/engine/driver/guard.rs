@@ -86,7 +86,9 @@ impl<A: Audience> Driver<A> {
             CallStage::Queued | CallStage::AwaitingApproval(_) | CallStage::Running { .. } => None,
         });
         let mut results = said.chain(now).filter_map(|block| {
-            if let Block::ToolResult { call_id, output, error: false } = block { Some((call_id, output)) } else { None }
+            let Block::ToolResult { call_id, output, error: false, images } = block else { return None };
+            // Two pictures may have the same words.
+            images.is_empty().then_some((call_id, output))
         });
         results.find(|(_, earlier)| *earlier == output).map(|(call_id, _)| call_id.0.clone())
     }

@@ -187,8 +187,9 @@ impl<A: Audience> Driver<A> {
         let call = staged.filter(|_| self.has(Stage::ToolResult)).map(|staged| self.offered(&staged.call));
         let Some(call) = call else { return Some(outcome) };
         let (text, error) = (outcome.output.clone(), outcome.error.is_some());
+        let images = staged.map(|staged| staged.images.clone()).unwrap_or_default();
         self.start(Goal::Result { call_id: call_id.clone(), outcome }, |asking| async move {
-            Made::Stage(asking.through(Chain::ToolResult { call, text, details: Value::Null, error }).await)
+            Made::Stage(asking.through(Chain::ToolResult { call, text, details: Value::Null, error, images }).await)
         });
         None
     }
@@ -271,7 +272,10 @@ impl<A: Audience> Driver<A> {
             (Goal::Result { .. } | Goal::Compact { .. }, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
             (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
                 let steps = self.kept_steps(passed.asked);
-                let Chain::ToolResult { text, error, .. } = passed.chain else { return };
+                let Chain::ToolResult { text, error, images, .. } = passed.chain else { return };
+                let shown = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == call_id);
+                let fewer = shown.is_some_and(|staged| staged.images.len() != images.len());
+                let images = fewer.then(|| images.into_iter().map(|image| image.hash).collect());
                 let outcome = if !error {
                     ToolOutcome { output: text, error: None }
                 } else if text == outcome.output && outcome.error.is_some() {
@@ -279,7 +283,7 @@ impl<A: Audience> Driver<A> {
                 } else {
                     ToolOutcome { error: Some(text.clone()), output: text }
                 };
-                self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps })).await;
+                self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps, images })).await;
                 self.tool_result(call_id, outcome).await;
             }
             (Goal::Compact { request }, Made::Stage(passed)) => {

@@ -8,7 +8,7 @@ use super::stage::{Asked, Asking};
 use super::user_commands::{attached, included};
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
 use crate::domain::{
-    Assembly, Attachment, Block, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
+    Assembly, Attachment, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
 };
 use crate::engine::thread::Thread;
 use crate::pipeline::{Chain, Paid};
@@ -144,7 +144,7 @@ impl<A: Audience> Driver<A> {
             let BuiltRequest { assembly, specs, .. } = built;
             // Of images only the names are here: with some, the handlers are asked when it is sent.
             let pictured = assembly.messages.iter().flat_map(|entry| &entry.message.blocks);
-            let pictured = pictured.clone().any(|block| matches!(block, Block::Image { .. }));
+            let pictured = pictured.clone().any(|block| block.images().next().is_some());
             let asks = asking.has(Stage::BeforeProviderRequest) && !pictured;
             let payload = match provider.filter(|_| asks) {
                 Some(provider) => {

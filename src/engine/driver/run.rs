@@ -41,6 +41,11 @@ pub trait ModelRegistry: Send + Sync {
     /// Size of the context window, where known.
     fn window(&self, model: &ModelRef) -> Option<Tokens>;
 
+    /// Whether it is known to take images.
+    fn sees(&self, _model: &ModelRef) -> bool {
+        false
+    }
+
     /// The most a model may answer with.
     fn max_output(&self, model: &ModelRef) -> u64;
 

@@ -4,11 +4,13 @@ use super::Audience;
 use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::STATUS;
+use crate::domain::capability::RETURN;
 use crate::domain::event::Process;
 use crate::domain::{
-    ApprovalEvent, CallId, ContentHash, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, StateStore, Status,
-    ThreadEvent, ThreadId, ToolCall, ToolEvent,
+    ApprovalEvent, CallId, ContentHash, Cost, Event, Image, KnownTool, Parent, Persona, SettingsEvent, StateStore,
+    Status, ThreadEvent, ThreadId, ToolCall, ToolEvent,
 };
+use crate::engine::arguments::misfit;
 use crate::engine::permission;
 use crate::engine::thread::Effect;
 use crate::ports::tools::{Isolation, OwnCommand, Waiting};
@@ -21,6 +23,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+
+/// Images of one result.
+const MOST_IMAGES: usize = 8;
+
+/// Bytes of all images in results that go to a model, which are in memory several times while a request is sent.
+const MOST_SHOWN: u64 = 16 << 20;
+
+/// How many images of results go to a model: beyond that Anthropic's Messages takes smaller ones alone.
+const MOST_PICTURES: usize = 20;
 
 /// As many pieces of output may wait to be shown; what comes faster is not shown live.
 const PIECES: usize = 64;
@@ -55,6 +66,8 @@ pub(super) enum ToolProgress {
         after: ContentHash,
         recorded: oneshot::Sender<Result<(), String>>,
     },
+    /// Answered once it is in the log, or with why it is not.
+    Shows(Image, oneshot::Sender<Result<(), String>>),
     /// Answered with all that is kept then, once it is in the log, or with why it is not.
     Keeps(Map<String, Value>, oneshot::Sender<Result<StateStore, String>>),
     /// The last.
@@ -174,6 +187,10 @@ impl ToolListener for Line {
         self.ask(move |recorded| ToolProgress::Keeps(values, recorded))
     }
 
+    fn shows(&self, image: Image) -> Waiting<'_, Result<(), String>> {
+        self.ask(move |recorded| ToolProgress::Shows(image, recorded))
+    }
+
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
@@ -271,18 +288,23 @@ impl<A: Audience> Driver<A> {
         let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
         meant.guarded = guarded;
         let mut event = permission::decide(&self.thread, meant, call);
-        if let Event::Approval(ApprovalEvent::ApprovalRequested { preview, .. }) = &mut event {
-            if beside {
-                return;
-            }
-            // Nobody is asked about what cannot work.
-            let tool = known.iter().find(|tool| tool.item == item);
+        let asks = matches!(event, Event::Approval(ApprovalEvent::ApprovalRequested { .. }));
+        if beside && asks {
+            return;
+        }
+        if asks || matches!(event, Event::Tool(ToolEvent::ToolCallStart { .. })) {
+            // What cannot work is not run, and nobody is asked about it. The built-in tools say by themselves what they miss, and
+            // what is handed back is held against what was promised.
+            let says_itself = |tool: &KnownTool| tool.item == RETURN || !asks && tool.is_built_in();
+            let tool = known.iter().find(|tool| tool.item == item).filter(|tool| !says_itself(tool));
             if let Some(unfit) = tool.and_then(|tool| misfit(&tool.spec.schema, &call.input)) {
-                let output = format!("Not run: {unfit}. Call it again with all its parameters.");
+                let output = format!("Not run: {unfit}. Call it again with parameters that fit its schema.");
                 let (call_id, error) = (call.call_id.clone(), Some(output.clone()));
                 self.todo.push_front(Effect::Emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })));
                 return;
             }
+        }
+        if let Event::Approval(ApprovalEvent::ApprovalRequested { preview, .. }) = &mut event {
             let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
             *preview = shown;
         } else if let Event::Tool(ToolEvent::ToolCallStart { change, .. }) = &mut event {
@@ -346,6 +368,9 @@ impl<A: Audience> Driver<A> {
                 let written = self.blocked.as_ref().map_or(Ok(()), |blocked| Err(blocked.refusal()));
                 let _tool_gone = recorded.send(written);
             }
+            ToolProgress::Shows(image, recorded) => {
+                let _tool_gone = recorded.send(self.shows(call_id, image).await);
+            }
             ToolProgress::Keeps(values, recorded) => {
                 let _tool_gone = recorded.send(self.keep(values).await);
             }
@@ -364,6 +389,27 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn tool_result(&mut self, call_id: CallId, outcome: ToolOutcome) {
         let ToolOutcome { output, error } = self.guarded(&call_id, outcome).await;
         self.emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })).await;
+    }
+
+    /// Records that the result of a call will show an image, if the model takes it.
+    async fn shows(&mut self, call_id: CallId, image: Image) -> Result<(), String> {
+        let shown = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == call_id);
+        if shown.is_none_or(|staged| staged.images.len() >= MOST_IMAGES) {
+            return Err(format!("the result of a call shows {MOST_IMAGES} images at most, and that of a hook none"));
+        }
+        let (count, bytes) = self.thread.shown();
+        if count >= MOST_PICTURES || bytes.saturating_add(image.bytes) > MOST_SHOWN {
+            let most = MOST_SHOWN >> 20;
+            return Err(format!(
+                "results show {MOST_PICTURES} images and {most} MB at most in one conversation; /compact makes room"
+            ));
+        }
+        let model = &self.thread.model;
+        if !self.settings.models.sees(model) {
+            return Err(format!("{model} is not known to take images; `images: true` in its provider's file says so"));
+        }
+        self.emit(Event::Tool(ToolEvent::ResultPictured { call_id, image })).await;
+        self.blocked.as_ref().map_or(Ok(()), |blocked| Err(blocked.refusal()))
     }
 
     /// Records what a tool has the thread keep under names, if there is anything and it is within bounds.
@@ -453,23 +499,24 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
     if let Some(said) = said.as_object_mut() {
         said.retain(|_, value| value.as_str().is_none_or(|text| !text.trim().is_empty()));
     }
-    match misfit(schema, &said) {
+    match not_returned(schema, &said) {
         Some(unfit) => Err(format!("Nothing was returned: {unfit}. Call it again with all outputs.")),
         None => Ok(()),
     }
 }
 
-/// What of `arguments` does not fit `schema`: what is missing, else the first that is of another type.
-fn misfit(schema: &Value, arguments: &Value) -> Option<String> {
-    let Some(arguments) = arguments.as_object() else { return Some("the arguments are not a JSON object".to_owned()) };
-    let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+/// What of `outputs` was not promised so: what is missing, else the first that is of another type. Of what is deeper the schema says
+/// more than the directive did, since providers want to know it.
+fn not_returned(schema: &Value, outputs: &Value) -> Option<String> {
+    let Some(outputs) = outputs.as_object() else { return Some("the outputs are not a JSON object".to_owned()) };
+    let given = |name: &str| outputs.get(name).is_some_and(|value| !value.is_null());
     let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
     if !missing.is_empty() {
         let verb = if missing.len() == 1 { "is" } else { "are" };
         return Some(format!("{} {verb} missing", missing.join(", ")));
     }
-    arguments.iter().find_map(|(name, value)| {
+    outputs.iter().find_map(|(name, value)| {
         let kind = schema.get("properties")?.get(name)?.get("type")?.as_str()?;
         let fits = match kind {
             "integer" => value.is_i64() || value.is_u64(),

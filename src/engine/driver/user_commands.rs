@@ -5,7 +5,7 @@ use super::prepare_error::Stopped;
 use super::run::Driver;
 use super::tools::ToolProgress;
 use crate::domain::attachment::MOST_ATTACHMENTS;
-use crate::domain::{Assembly, Attachment, Block, CallId, ContentHash, Event, Image, ThreadEvent, ToAttach, ToolEvent};
+use crate::domain::{Assembly, Attachment, CallId, ContentHash, Event, Image, ThreadEvent, ToAttach, ToolEvent};
 use crate::engine::thread::Effect;
 use crate::ports::store::{Attach, Include};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,11 +50,12 @@ impl<A: Audience> Driver<A> {
     /// The bytes of the images in `assembly`, read off the loop. Of one that is not here the model is told by its
     /// provider, and the person once.
     pub(super) async fn images(&mut self, assembly: &Assembly) -> Result<BTreeMap<ContentHash, Vec<u8>>, Stopped> {
+        let sees = self.settings.models.sees(&self.thread.model);
         let hashes: BTreeSet<&ContentHash> = assembly
             .messages
             .iter()
             .flat_map(|entry| &entry.message.blocks)
-            .filter_map(|block| if let Block::Image { hash, .. } = block { Some(hash) } else { None })
+            .flat_map(|block| block.images_to_send(sees))
             .collect();
         if hashes.is_empty() {
             return Ok(BTreeMap::new());
@@ -105,8 +106,10 @@ impl<A: Audience> Driver<A> {
                 let begins = self.may_begin(call_id, process).await;
                 let _shell_gone = recorded.send(begins);
             }
-            // Only tools make somebody else of a thread, change files by themselves, keep values for it and start others.
+            // Only tools make somebody else of a thread, change files by themselves, keep values for it, show images and start
+            // others.
             ToolProgress::Became(..)
+            | ToolProgress::Shows(..)
             | ToolProgress::Checkpoint { .. }
             | ToolProgress::Keeps(..)
             | ToolProgress::AsksParent(_)

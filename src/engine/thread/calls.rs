@@ -5,7 +5,9 @@ use super::state::{CallStage, Phase, StagedCall, Thread};
 use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
-use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, Steering, ToolCall, ToolEvent};
+use crate::domain::{
+    ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, Role, Steering, ToolCall, ToolEvent,
+};
 use serde_json::Value;
 
 /// What a tool call gets as its result when it was not run.
@@ -190,6 +192,24 @@ pub(super) fn started(
     [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
 }
 
+/// The result that follows shows this, too.
+pub(super) fn pictured(thread: &mut Thread, call_id: &CallId, image: &Image) {
+    if let Phase::Tools { calls, .. } = &mut thread.phase
+        && let Some(staged) = staged(calls, call_id)
+    {
+        staged.images.push(image.picture());
+    }
+}
+
+/// Handlers left these images to the result that follows.
+pub(super) fn left(thread: &mut Thread, call_id: &CallId, images: &[ContentHash]) {
+    if let Phase::Tools { calls, .. } = &mut thread.phase
+        && let Some(staged) = staged(calls, call_id)
+    {
+        staged.images.retain(|image| images.contains(&image.hash));
+    }
+}
+
 /// What the result of a call means for the answer it belongs to.
 pub(super) enum Answered {
     /// Others have no result yet.
@@ -203,8 +223,11 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
     let skips = skips(thread);
     let Phase::Tools { calls, stopping } = &mut thread.phase else { return nothing() };
     let Some(answered) = staged(calls, call_id).filter(|staged| !staged.is_done()) else { return nothing() };
+    // Providers take no image with a failure.
+    let mut images = std::mem::take(&mut answered.images);
+    images.retain(|_| !error);
     let output = output.to_owned();
-    answered.stage = CallStage::Done(Block::ToolResult { call_id: call_id.clone(), output, error });
+    answered.stage = CallStage::Done(Block::ToolResult { call_id: call_id.clone(), output, error, images });
     if !calls.iter().all(StagedCall::is_done) {
         return Answered::Waits(match queued(calls) {
             // A cancel answers every call by itself.

@@ -38,7 +38,7 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
         return Vec::new();
     };
     let (call_id, output) = (call_id.clone(), output.to_owned());
-    staged.stage = CallStage::Done(Block::ToolResult { call_id, output, error });
+    staged.stage = CallStage::Done(Block::ToolResult { call_id, output, error, images: Vec::new() });
     let decided = run.failed().or_else(|| run.calls.iter().all(StagedCall::is_done).then(|| run.decided()));
     match decided {
         Some(decided) => vec![Effect::Emit(Event::Control(decided))],

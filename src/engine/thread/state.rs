@@ -4,8 +4,8 @@ use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
     Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, LimitKind, LimitSources, Limits, Lineage, Message,
-    ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, ToolCall, Usage, Waiting,
+    ModelRef, Money, Parent, Permissions, Persona, Picture, Piece, Role, Rules, StateStore, Status, ThreadId,
+    ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting,
 };
 use std::sync::Arc;
 
@@ -177,6 +177,8 @@ pub struct StagedCall {
     pub stage: CallStage,
     /// It is through its handlers.
     pub prepared: bool,
+    /// What its result shows.
+    pub images: Vec<Picture>,
 }
 
 /// How far a tool call has got.
@@ -196,7 +198,7 @@ impl StagedCall {
     /// A call about which nothing is decided.
     #[must_use]
     pub fn new(call: ToolCall) -> Self {
-        Self { call, stage: CallStage::Queued, prepared: false }
+        Self { call, stage: CallStage::Queued, prepared: false, images: Vec::new() }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -598,6 +600,18 @@ impl Thread {
     pub fn title(&self) -> Option<String> {
         let started = || Some(&self.started_as).filter(|title| self.prompts > 0 && !title.is_empty()).cloned();
         self.filing.title.clone().or_else(started)
+    }
+
+    /// How many images results show, in the history and of calls under way, and their bytes.
+    #[must_use]
+    pub fn shown(&self) -> (usize, u64) {
+        let calls = self.phase.calls();
+        let done = calls
+            .iter()
+            .filter_map(|staged| if let CallStage::Done(block) = &staged.stage { Some(block) } else { None });
+        let blocks = self.history.iter().flat_map(|entry| &entry.message.blocks).chain(done);
+        let shown = blocks.flat_map(Block::shown).chain(calls.iter().flat_map(|staged| &staged.images));
+        shown.fold((0, 0), |(count, bytes), image| (count + 1, bytes + image.bytes))
     }
 
     /// Whether nobody said a word or showed a picture in it and nothing was answered, whatever was tried: a directive was

@@ -267,12 +267,20 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()
         }
+        ToolEvent::ResultPictured { call_id, image } => {
+            calls::pictured(thread, call_id, image);
+            Vec::new()
+        }
         ToolEvent::CallPrepared { call_id, input, blocked, .. } => {
             calls::prepared(thread, call_id, input.as_ref(), blocked.as_deref())
         }
-        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultPrepared { .. } => {
+        ToolEvent::ResultPrepared { call_id, images, .. } => {
+            if let Some(images) = images {
+                calls::left(thread, call_id, images);
+            }
             Vec::new()
         }
+        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } => Vec::new(),
     }
 }
 

@@ -22,7 +22,7 @@ fn call() -> ToolCall {
 }
 
 fn result(text: &str, error: bool) -> Chain {
-    Chain::ToolResult { call: call(), text: text.into(), details: Value::Null, error }
+    Chain::ToolResult { call: call(), text: text.into(), details: Value::Null, error, images: Vec::new() }
 }
 
 /// Asks one after the other as the driver does, until one ends it.
@@ -215,4 +215,36 @@ fn every_event_names_its_stage() {
     ] {
         assert_eq!(chain.event()["type"], stage.name());
     }
+}
+
+#[test]
+fn a_handler_takes_images_out_of_a_result() {
+    use crate::domain::ContentHash;
+    let picture =
+        |name: &str| Picture { media_type: "image/png".into(), hash: ContentHash::of(name.as_bytes()), bytes: 1 };
+    let chain = || Chain::ToolResult {
+        call: call(),
+        text: "two".into(),
+        details: Value::Null,
+        error: false,
+        images: vec![picture("a"), picture("b")],
+    };
+    let content = chain().event()["content"].clone();
+    assert_eq!(content.as_array().unwrap().len(), 3);
+    let left = |answer: Value| {
+        let (chain, merged) = through(chain(), &[answer]);
+        let Chain::ToolResult { images, text, .. } = chain else { panic!("another stage") };
+        (images.len(), text, merged[0].clone().unwrap())
+    };
+    assert_eq!(left(json!({"content": content})), (2, "two".into(), Merged::Unchanged));
+    assert_eq!(left(json!({"content": [content[0], content[2]]})), (1, "two".into(), Merged::Changed));
+    assert_eq!(
+        left(json!({"content": [{"type": "text", "text": "[redacted]"}]})),
+        (0, "[redacted]".into(), Merged::Changed)
+    );
+    assert_eq!(left(json!({"content": "two"})), (0, "two".into(), Merged::Changed));
+    assert_eq!(left(json!({"isError": true})), (2, "two".into(), Merged::Changed));
+    // One that the result does not show is none.
+    let other = json!({"type": "image", "mimeType": "image/png", "hash": ContentHash::of(b"c").as_str()});
+    assert_eq!(left(json!({"content": [content[0], other]})), (0, "two".into(), Merged::Changed));
 }

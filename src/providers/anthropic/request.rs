@@ -66,10 +66,18 @@ enum Content<'a> {
     },
     ToolResult {
         tool_use_id: &'a str,
-        content: &'a str,
+        content: Told<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// A result that is a text goes as a text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told<'a> {
+    Text(Cow<'a, str>),
+    Shown(Vec<Content<'a>>),
 }
 
 #[derive(Serialize)]
@@ -120,10 +128,20 @@ fn content(part: Part<'_>) -> Content<'_> {
         Part::Thinking { text, maker: _, signature } => Content::Thinking { thinking: text, signature },
         Part::RedactedThinking(data) => Content::RedactedThinking { data },
         Part::Call(call) => Content::ToolUse { id: &call.call_id.0, name: &call.tool, input: object(&call.input) },
-        Part::Result { call_id, output, error } => {
-            Content::ToolResult { tool_use_id: &call_id.0, content: output, is_error: error }
+        Part::Result { call_id, output, error, images } => {
+            Content::ToolResult { tool_use_id: &call_id.0, content: told(output, images), is_error: error }
         }
     }
+}
+
+fn told<'a>(output: Cow<'a, str>, images: Vec<(&'a str, String)>) -> Told<'a> {
+    if images.is_empty() {
+        return Told::Text(output);
+    }
+    let text = (!output.trim().is_empty()).then_some(Content::Text { text: output });
+    let shown =
+        images.into_iter().map(|(media_type, data)| Content::Image { source: Source::Base64 { media_type, data } });
+    Told::Shown(text.into_iter().chain(shown).collect())
 }
 
 /// The wire takes only objects; arguments that could not be read go back as what they were.
@@ -234,7 +252,12 @@ mod tests {
             role: Role::User,
             blocks: vec![
                 DomainBlock::Image { media_type: "image/png".into(), hash: ContentHash::of(b"") },
-                DomainBlock::ToolResult { call_id: CallId("1".into()), output: "no".into(), error: true },
+                DomainBlock::ToolResult {
+                    call_id: CallId("1".into()),
+                    output: "no".into(),
+                    error: true,
+                    images: Vec::new(),
+                },
             ],
         };
         check(

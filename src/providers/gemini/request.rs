@@ -126,7 +126,12 @@ fn content<'a>(turn: Turn<'a>, called: &mut Vec<(&'a CallId, &'a str)>, model: &
     let before = std::mem::take(called);
     let mut parts: Vec<WirePart<'a>> = Vec::with_capacity(turn.parts.len());
     let mut signature = None;
+    // Older models take a picture beside the results alone, and results stand together.
+    let mut shown = Vec::new();
     for part in turn.parts {
+        if !matches!(part, Part::Result { .. }) {
+            parts.extend(shown.drain(..).map(WirePart::from));
+        }
         let said = match part {
             Part::Text(text) => Said::Text(text),
             Part::Image { media_type, data } => Said::InlineData { mime_type: media_type, data },
@@ -148,7 +153,8 @@ fn content<'a>(turn: Turn<'a>, called: &mut Vec<(&'a CallId, &'a str)>, model: &
                 parts.push(WirePart { said, thought_signature });
                 continue;
             }
-            Part::Result { call_id, output, error } => {
+            Part::Result { call_id, output, error, images } => {
+                shown.extend(images.into_iter().map(|(mime_type, data)| Said::InlineData { mime_type, data }));
                 let name = before.iter().find(|(id, _)| *id == call_id).map_or("", |(_, name)| *name);
                 let response = if error { json!({"error": output}) } else { json!({"result": output}) };
                 Said::FunctionResponse { id: given(call_id), name, response }
@@ -156,6 +162,7 @@ fn content<'a>(turn: Turn<'a>, called: &mut Vec<(&'a CallId, &'a str)>, model: &
         };
         parts.push(said.into());
     }
+    parts.extend(shown.into_iter().map(WirePart::from));
     let role = match turn.role {
         Role::User => "user",
         Role::Assistant => "model",
@@ -240,7 +247,12 @@ mod tests {
             call(&made),
             call("own"),
         ];
-        let result = |id: &str, error| Block::ToolResult { call_id: CallId(id.into()), output: "seen".into(), error };
+        let result = |id: &str, error| Block::ToolResult {
+            call_id: CallId(id.into()),
+            output: "seen".into(),
+            error,
+            images: Vec::new(),
+        };
         let body = written(
             CallRequest { model: "gemini-3-pro".into(), ..CallRequest::default() },
             vec![

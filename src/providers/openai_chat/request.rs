@@ -59,7 +59,7 @@ enum WireMessage<'a> {
     },
     Tool {
         tool_call_id: &'a str,
-        content: &'a str,
+        content: Cow<'a, str>,
     },
 }
 
@@ -137,13 +137,15 @@ fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
     for part in turn.parts {
         match part {
             Part::Text(text) => said.push(UserPart::Text { text }),
-            Part::Image { media_type, data } => {
-                let image_url = ImageUrl { url: format!("data:{media_type};base64,{data}") };
-                said.push(UserPart::ImageUrl { image_url });
-            }
+            Part::Image { media_type, data } => said.push(UserPart::image(media_type, &data)),
             Part::Call(call) => tool_calls.push(wire_call(call)),
-            Part::Result { call_id, output, error: _ } => {
+            Part::Result { call_id, output, error: _, images } => {
                 messages.push(WireMessage::Tool { tool_call_id: &call_id.0, content: output });
+                // The message of a tool takes text alone, so what it shows comes behind all of them.
+                if !images.is_empty() {
+                    said.push(UserPart::Text { text: format!("(shown by the result of {})", call_id.0).into() });
+                    said.extend(images.iter().map(|(media_type, data)| UserPart::image(media_type, data)));
+                }
             }
             Part::Thinking { .. } | Part::RedactedThinking(_) => {}
         }
@@ -168,6 +170,10 @@ fn content(mut said: Vec<UserPart<'_>>) -> Content<'_> {
 }
 
 impl<'a> UserPart<'a> {
+    fn image(media_type: &str, data: &str) -> Self {
+        Self::ImageUrl { image_url: ImageUrl { url: format!("data:{media_type};base64,{data}") } }
+    }
+
     fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text { text } => Some(text),
@@ -239,7 +245,12 @@ mod tests {
     fn calls_results_and_texts_elsewhere() {
         let call =
             |id: &str, input| Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input });
-        let result = |id: &str| Block::ToolResult { call_id: CallId(id.into()), output: id.into(), error: false };
+        let result = |id: &str| Block::ToolResult {
+            call_id: CallId(id.into()),
+            output: id.into(),
+            error: false,
+            images: Vec::new(),
+        };
         let thought = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
         let body = body_of(
             "",

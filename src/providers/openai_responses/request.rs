@@ -57,8 +57,16 @@ enum Item<'a> {
     },
     FunctionCallOutput {
         call_id: &'a str,
-        output: &'a str,
+        output: Told<'a>,
     },
+}
+
+/// A result that is a text goes as a text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told<'a> {
+    Text(Cow<'a, str>),
+    Shown(Vec<Content<'a>>),
 }
 
 #[derive(Serialize)]
@@ -114,19 +122,28 @@ fn push<'a>(turn: Turn<'a>, input: &mut Vec<Item<'a>>) {
                 };
                 say(turn.role, content, input);
             }
-            Part::Image { media_type, data } => {
-                let image_url = format!("data:{media_type};base64,{data}");
-                say(turn.role, Content::InputImage { image_url }, input);
-            }
+            Part::Image { media_type, data } => say(turn.role, Content::image(media_type, &data), input),
             Part::Call(call) => {
                 input.extend(thought.take());
                 let arguments = arguments(call);
                 input.push(Item::FunctionCall { call_id: &call.call_id.0, name: &call.tool, arguments });
             }
-            Part::Result { call_id, output, error: _ } => {
+            Part::Result { call_id, output, error: _, images } => {
+                let output = if images.is_empty() { Told::Text(output) } else { shown(output, images) };
                 input.push(Item::FunctionCallOutput { call_id: &call_id.0, output });
             }
         }
+    }
+}
+
+fn shown<'a>(output: Cow<'a, str>, images: Vec<(&'a str, String)>) -> Told<'a> {
+    let images = images.into_iter().map(|(media_type, data)| Content::image(media_type, &data));
+    Told::Shown([Content::InputText { text: output }].into_iter().chain(images).collect())
+}
+
+impl Content<'_> {
+    fn image(media_type: &str, data: &str) -> Self {
+        Self::InputImage { image_url: format!("data:{media_type};base64,{data}") }
     }
 }
 

@@ -8,7 +8,8 @@ mod http;
 mod runtime;
 
 use super::command::{Ended, Launch, ending};
-use super::mcp::{Connections, Server, Transport, With};
+use super::mcp::{Called, Connections, Server, Transport, With};
+use super::pictures;
 use super::sandbox::refusal;
 use super::{Answer, Failed, ToolContext};
 use crate::domain::{Severity, Space};
@@ -216,7 +217,20 @@ pub(super) async fn run(from: Call<'_>, id: &str, input: Value, listener: &dyn T
                 confinement: from.confined.then(|| context.sandbox.confinement(&[], &[])),
             };
             let called = from.connections.call(server, tool, &parameters, &with, listener).await;
-            called.map_err(Broken::from)
+            match called {
+                Ok(Called { mut data, images, place }) => {
+                    let mut blocks = Value::Array(images);
+                    pictures::shown(&mut blocks, &context.kept, listener).await;
+                    if let Value::Array(words) = blocks
+                        && !words.is_empty()
+                        && let Some(list) = data.entry(place).or_insert_with(|| json!([])).as_array_mut()
+                    {
+                        list.extend(words);
+                    }
+                    Ok(Value::Object(data))
+                }
+                Err(failed) => Err(Broken::from(failed)),
+            }
         }
     };
     let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -75,7 +75,7 @@ impl Connections {
         parameters: &Map<String, Value>,
         with: &With,
         listener: &dyn ToolListener,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Called, Failed> {
         let key = (server.id.clone(), with.confinement.is_some());
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let connection = {
@@ -261,7 +261,7 @@ impl Connection {
         parameters: &Map<String, Value>,
         longest: Duration,
         listener: &dyn ToolListener,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Called, Failed> {
         let peer = self.service.peer();
         let mut request = CallToolRequestParams::new(tool.to_owned());
         request.arguments = Some(parameters.clone());
@@ -354,10 +354,12 @@ fn expanded(text: &str, environment: &Environment) -> Result<String, Failed> {
 }
 
 /// What a tool answered, as the result of a call.
-fn told_result(tool: &str, result: &CallToolResult) -> Result<Value, Failed> {
+fn told_result(tool: &str, result: &CallToolResult) -> Result<Called, Failed> {
     let is_error = result.is_error.unwrap_or_default();
     let text_of = |block: &ContentBlock| serde_json::to_value(block).ok();
-    let content: Vec<Value> = result.content.iter().filter_map(text_of).map(without_bytes).collect();
+    let is_image = |block: &Value| block.get("type").and_then(Value::as_str) == Some("image");
+    let (images, content): (Vec<Value>, Vec<Value>) = result.content.iter().filter_map(text_of).partition(is_image);
+    let content: Vec<Value> = content.into_iter().map(without_bytes).collect();
     let texts: Vec<&str> = content.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
     if is_error {
         let text = texts.join("\n");
@@ -365,16 +367,28 @@ fn told_result(tool: &str, result: &CallToolResult) -> Result<Value, Failed> {
     }
     let parsed = match (&result.structured_content, texts.as_slice()) {
         (Some(structured), _) => Some(structured.clone()),
-        (None, [one]) if content.len() == 1 => serde_json::from_str::<Value>(one).ok().filter(Value::is_object),
+        (None, [one]) if content.len() == 1 && images.is_empty() => {
+            serde_json::from_str::<Value>(one).ok().filter(Value::is_object)
+        }
         (None, _) => None,
     };
     Ok(match parsed {
-        Some(Value::Object(fields)) => Value::Object(fields),
-        _ => json!({ "content": content }),
+        Some(Value::Object(fields)) => Called { data: fields, images, place: "shown" },
+        _ => Called { data: Map::from_iter([("content".to_owned(), content.into())]), images, place: "content" },
     })
 }
 
-/// A block without the bytes of images and sounds, which are no text for a model.
+/// What a call came to.
+#[derive(Debug)]
+pub(super) struct Called {
+    pub(super) data: Map<String, Value>,
+    /// Blocks with their bytes.
+    pub(super) images: Vec<Value>,
+    /// The list in `data` in which they are told of.
+    pub(super) place: &'static str,
+}
+
+/// A block without the bytes of sounds and files, which are no text for a model.
 fn without_bytes(mut block: Value) -> Value {
     if let Some(fields) = block.as_object_mut()
         && let Some(data) = fields.get("data").and_then(Value::as_str).map(str::len)

@@ -115,6 +115,7 @@ impl Transcript {
                 ToolEvent::ToolProcess { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
+                | ToolEvent::ResultPictured { .. }
                 | ToolEvent::CallPrepared { .. }
                 | ToolEvent::ResultPrepared { .. },
             )

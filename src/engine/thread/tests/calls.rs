@@ -1,7 +1,7 @@
 //! Calls of one answer that run side by side.
 
 use super::*;
-use crate::domain::{ApprovalEvent, ControlEvent, ThreadEvent};
+use crate::domain::{ApprovalEvent, ContentHash, ControlEvent, Image, ThreadEvent};
 
 /// An answer that calls these tools, as (tool, id).
 fn mixed(all: &[(&str, &str)]) -> Message {
@@ -126,4 +126,28 @@ fn a_process_that_died_beside_several_calls_left_them_interrupted() {
     assert_eq!(answered(&bench), ["a", "b", "c"]);
     let failed: Vec<bool> = results(&bench).into_iter().map(|(_, failed)| failed).collect();
     assert_eq!(failed, [true, false, true]);
+}
+
+#[test]
+fn what_a_result_shows_goes_back_with_it() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+    let image = |name: &str| Image {
+        name: name.into(),
+        media_type: "image/png".into(),
+        hash: ContentHash::of(name.as_bytes()),
+        bytes: 3,
+    };
+    for name in ["one", "two"] {
+        let shown = ToolEvent::ResultPictured { call_id: CallId("a".into()), image: image(name) };
+        assert_eq!(bench.feed(Event::Tool(shown)), []);
+    }
+    bench.feed(result("a"));
+    let effects = bench.feed(result("b"));
+    bench.send(&effects);
+    let message = &bench.thread.history.last().unwrap().message;
+    let shown: Vec<usize> = message.blocks.iter().map(|block| block.images().count()).collect();
+    assert_eq!(shown, [2, 0]);
+    assert!(message.tokens() > Tokens(2 * 1_600) && !message.is_prompt());
 }

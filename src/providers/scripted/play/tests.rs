@@ -45,7 +45,8 @@ const CHOICES: &str = "
 async fn the_first_reply_that_fits_is_given() {
     let look = ToolCall { call_id: CallId("1".into()), tool: "look".into(), input: serde_json::json!({}) };
     let calling = Message { role: Role::Assistant, blocks: vec![Block::ToolCall(look)] };
-    let result = Block::ToolResult { call_id: CallId("1".into()), output: "seen".into(), error: false };
+    let result =
+        Block::ToolResult { call_id: CallId("1".into()), output: "seen".into(), error: false, images: Vec::new() };
     let result = Message { role: Role::User, blocks: vec![result] };
     for (messages, attempt, expected) in [
         (vec![Message::user(" hello\n")], 1, "greeting"),
