@@ -101,7 +101,7 @@ impl Conversation {
         self.terminal.send_keys(words);
         self.terminal.wait_for(words);
         self.terminal.send_keys(key::ENTER);
-        self.sees(shows)
+        self.takes_images(shows)
     }
 
     /// Sends a prompt and waits until the model has answered.
@@ -115,14 +115,14 @@ impl Conversation {
         self
     }
 
-    fn sees(&self, words: &str) -> &Self {
+    fn takes_images(&self, words: &str) -> &Self {
         self.terminal.wait_for(words);
         self
     }
 
     /// Allows the call that waits.
     fn allows(&self) -> &Self {
-        self.sees("y allow once");
+        self.takes_images("y allow once");
         self.terminal.send_keys("y");
         self.terminal.wait_gone("y allow once");
         self
@@ -130,7 +130,7 @@ impl Conversation {
 
     /// Presses a key until the question is gone: one that comes at once answers nothing.
     fn answers(&self, question: &str, keys: &str) -> &Self {
-        self.sees(question);
+        self.takes_images(question);
         self.terminal.wait_until("the question is answered", |screen| {
             if screen.contents().contains(question) {
                 self.terminal.send_keys(keys);
@@ -168,7 +168,7 @@ const EXAMPLES: &[(&str, Use)] = &[
             .with(&calls("greet", "hello", &json!({"name": "Ada"})), |_| {})
             .say("greet her", "hello")
             .allows()
-            .sees("Hello, Ada!");
+            .takes_images("Hello, Ada!");
     }),
     ("pirate.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
@@ -179,13 +179,13 @@ const EXAMPLES: &[(&str, Use)] = &[
     }),
     ("permission-gate.ts", |begin| {
         let one = begin.with(&calls("remove", "rye_bash", &json!({"command": "rm -rf made"})), |_| {});
-        one.say("remove it", "Allow?").answers("Allow?", key::ESC).sees("Done.");
+        one.say("remove it", "Allow?").answers("Allow?", key::ESC).takes_images("Done.");
         assert!(one.events("call_prepared")[0]["blocked"].is_string());
     }),
     ("protected-paths.ts", |begin| {
         let write = json!({"path": ".env", "content": "x"});
         let one = begin.with(&calls("write", "rye_file_system_write", &write), |_| {});
-        one.say("write it", "Blocked write to protected path: .env").sees("Done.");
+        one.say("write it", "Blocked write to protected path: .env").takes_images("Done.");
         assert!(!one.home.project().join(".env").exists());
     }),
     ("input-transform.ts", |begin| {
@@ -199,11 +199,11 @@ const EXAMPLES: &[(&str, Use)] = &[
         let mut one = begin.with(&[], |_| {});
         one.asks("it is !{echo $((20+1))} now");
         assert_eq!(one.events("cognition_in")[0]["text"], "it is 21 now");
-        one.sees("Expanded 1 inline command");
+        one.takes_images("Expanded 1 inline command");
     }),
     ("dynamic-tools.ts", |begin| {
         let one = begin.with(&calls("echo", "echo_session", &json!({"message": "words"})), |_| {});
-        one.say("echo it", "needs approval").allows().sees("[session] words");
+        one.say("echo it", "needs approval").allows().takes_images("[session] words");
         one.say("/add-echo-tool other", "Registered dynamic tool: other");
     }),
     ("event-bus.ts", |begin| {
@@ -225,50 +225,50 @@ const EXAMPLES: &[(&str, Use)] = &[
     }),
     ("send-user-message.ts", |begin| {
         let one = begin.with(&[], |_| {});
-        one.say("/ask some words", "Done.").sees("some words").say("/followup more", "more");
+        one.say("/ask some words", "Done.").takes_images("some words").say("/followup more", "more");
     }),
     ("status-line.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.sees("✓ Turn 1 complete");
+        one.takes_images("✓ Turn 1 complete");
     }),
     ("widget-placement.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.sees("Above editor widget").sees("Below editor widget");
+        one.takes_images("Above editor widget").takes_images("Below editor widget");
     }),
     ("system-prompt-header.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.asks("second");
-        one.sees("System: ").sees(" chars");
+        one.takes_images("System: ").takes_images(" chars");
     }),
     ("rpc-demo.ts", |begin| {
         let mut one = begin.with(&calls("remove", "rye_bash", &json!({"command": "sudo true"})), |_| {});
         one.asks("first");
-        one.sees("--- RPC Extension UI Demo ---").sees("Turn 1 done");
+        one.takes_images("--- RPC Extension UI Demo ---").takes_images("Turn 1 done");
         one.say("/rpc-input", "Enter a value").terminal.send_keys("typed");
-        one.answers("Enter a value", key::ENTER).sees("You entered: typed");
+        one.answers("Enter a value", key::ENTER).takes_images("You entered: typed");
         one.say("/rpc-editor", "line").answers("asks", key::ESC);
         one.say("remove it", "Dangerous command: sudo true").answers("Dangerous command: sudo true", key::ESC);
-        one.sees("Command blocked by user");
+        one.takes_images("Command blocked by user");
     }),
     ("timed-confirm.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/timed", "auto-cancel in 5 seconds. Confirm?").sees("Cancelled or timed out");
-        one.say("/timed-select", "Option B").answers("Pick an option", key::ENTER).sees("Selected: Option A");
-        one.say("/timed-signal", "Confirm?").sees("Dialog timed out (auto-cancelled)");
+        one.say("/timed", "auto-cancel in 5 seconds. Confirm?").takes_images("Cancelled or timed out");
+        one.say("/timed-select", "Option B").answers("Pick an option", key::ENTER).takes_images("Selected: Option A");
+        one.say("/timed-signal", "Confirm?").takes_images("Dialog timed out (auto-cancelled)");
     }),
     ("model-status.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/model scripted/demo", "Model: scripted/demo").sees("🤖 demo");
+        one.say("/model scripted/demo", "Model: scripted/demo").takes_images("🤖 demo");
     }),
     ("trigger-compact.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/trigger-compact", "Compaction started").sees("Compaction ");
+        one.say("/trigger-compact", "Compaction started").takes_images("Compaction ");
     }),
     ("shutdown-command.ts", |begin| {
         let one = begin.with(&calls("finish", "finish_and_exit", &json!({})), |_| {});
@@ -295,8 +295,10 @@ const EXAMPLES: &[(&str, Use)] = &[
     ("plan-mode", |begin| {
         let one = begin.with(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
         one.say("/plan now", "Plan mode enabled");
-        one.sees("⏸ plan");
-        one.say("do it please", "plan-mode/index.ts asks").answers("plan-mode/index.ts asks", key::ESC).sees("Done.");
+        one.takes_images("⏸ plan");
+        one.say("do it please", "plan-mode/index.ts asks")
+            .answers("plan-mode/index.ts asks", key::ESC)
+            .takes_images("Done.");
         assert!(!one.home.project().join("made").exists());
     }),
     ("git-checkpoint.ts", |begin| {
@@ -371,7 +373,11 @@ const EXAMPLES: &[(&str, Use)] = &[
             fs::create_dir_all(&to).unwrap();
             fs::copy(agents.join("scout.md"), to.join("scout.md")).unwrap();
         });
-        one.say("delegate it", "needs approval").allows().sees("Done.").sees("Found it.").sees("scout");
+        one.say("delegate it", "needs approval")
+            .allows()
+            .takes_images("Done.")
+            .takes_images("Found it.")
+            .takes_images("scout");
         assert_eq!(one.events("tool_call_result")[0]["output"], "Found it.");
     }),
     ("claude-rules.ts", |begin| {
@@ -402,7 +408,7 @@ const EXAMPLES: &[(&str, Use)] = &[
         let one = begin.with(&calls("run", "rye_bash", &json!({"command": "echo hooked $PI_SPAWN_HOOK"})), |home| {
             fs::write(home.home().join(".profile"), "").unwrap();
         });
-        one.say("run it", "needs approval").allows().sees("hooked 1");
+        one.say("run it", "needs approval").allows().takes_images("hooked 1");
     }),
     ("ssh.ts", |begin| {
         let tools = tempfile::tempdir().unwrap();
@@ -419,7 +425,7 @@ const EXAMPLES: &[(&str, Use)] = &[
             calls("write", "rye_file_system_write", &json!({"path": "there.txt", "content": "from here"})),
         ];
         let one = begin.with(&replies.concat(), |_| {});
-        one.say("where are you", "needs approval").allows().sees("far: yes").sees("SSH: ada@far:");
+        one.say("where are you", "needs approval").allows().takes_images("far: yes").takes_images("SSH: ada@far:");
         one.say("!echo own: $FAR", "own: yes");
         one.say("write it", "needs approval").allows();
         let there = || fs::read_to_string(remote.path().join("there.txt")).unwrap_or_default();
@@ -431,21 +437,21 @@ const EXAMPLES: &[(&str, Use)] = &[
         fs::write(trigger, "").unwrap();
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.sees("Watching /tmp/agent-trigger.txt");
+        one.takes_images("Watching /tmp/agent-trigger.txt");
         fs::write(trigger, "come here").unwrap();
-        one.sees("External trigger: come here");
+        one.takes_images("External trigger: come here");
         fs::remove_file(trigger).unwrap();
     }),
     ("custom-header.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.sees("shitty coding agent").say("/builtin-header", "Built-in header restored");
+        one.takes_images("shitty coding agent").say("/builtin-header", "Built-in header restored");
         one.terminal.wait_gone("shitty coding agent");
     }),
     ("custom-footer.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/footer", "Custom footer enabled").sees("↑").say("/footer", "Default footer restored");
+        one.say("/footer", "Custom footer enabled").takes_images("↑").say("/footer", "Default footer restored");
     }),
     ("snake.ts", |begin| {
         let one = begin.with(&[], |_| {});
@@ -460,38 +466,38 @@ const EXAMPLES: &[(&str, Use)] = &[
     ("overlay-test.ts", |begin| {
         let one = begin.with(&[], |_| {});
         one.say("/overlay-test", "Overlay Test").terminal.send_keys("words");
-        one.sees("words").terminal.send_keys(key::ESC);
+        one.takes_images("words").terminal.send_keys(key::ESC);
         one.terminal.wait_gone("Overlay Test");
     }),
     ("overlay-qa-tests.ts", |begin| {
         let one = begin.with(&[], |_| {});
         one.say("/overlay-anchors", "top-left").terminal.send_keys(" ");
-        one.sees("top-center").terminal.send_keys(key::ENTER);
-        one.sees("Selected: top-center");
+        one.takes_images("top-center").terminal.send_keys(key::ENTER);
+        one.takes_images("Selected: top-center");
         one.terminal.wait_gone("Current:");
         one.say("/overlay-stack", "Overlay").terminal.send_keys(key::ESC);
     }),
     ("question.ts", |begin| {
         let input = json!({"question": "Which way?", "options": [{"label": "left"}, {"label": "right"}]});
         let one = begin.with(&calls("ask", "question", &input), |_| {});
-        one.say("ask me", "needs approval").allows().sees("ctrl-c close").terminal.send_keys(key::DOWN);
+        one.say("ask me", "needs approval").allows().takes_images("ctrl-c close").terminal.send_keys(key::DOWN);
         one.terminal.send_keys(key::ENTER);
-        one.sees("right").sees("Done.");
+        one.takes_images("right").takes_images("Done.");
     }),
     ("questionnaire.ts", |begin| {
         let option = |label: &str| json!({"value": label, "label": label});
         let input =
             json!({"questions": [{"id": "way", "prompt": "Which way?", "options": [option("left"), option("right")]}]});
         let one = begin.with(&calls("ask", "questionnaire", &input), |_| {});
-        one.say("ask me", "needs approval").allows().sees("ctrl-c close").terminal.send_keys(key::ENTER);
-        one.sees("Done.");
+        one.say("ask me", "needs approval").allows().takes_images("ctrl-c close").terminal.send_keys(key::ENTER);
+        one.takes_images("Done.");
         assert!(one.events("tool_call_result")[0]["output"].as_str().unwrap().contains("left"));
     }),
     ("tools.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
         one.say("/tools", "Tool Configuration").terminal.send_keys(key::ENTER);
-        one.sees("disabled").terminal.send_keys(key::ESC);
+        one.takes_images("disabled").terminal.send_keys(key::ESC);
         one.terminal.wait_gone("Tool Configuration");
     }),
     ("qna.ts", |begin| {
@@ -500,7 +506,7 @@ const EXAMPLES: &[(&str, Use)] = &[
             json!({"when": {"contains": "first"}, "steps": [{"text": "There are two questions: how many? Done."}]});
         let mut one = begin.with(&[extracted, first], |_| {});
         one.asks("first");
-        one.say("/qna", "Questions loaded").sees("Q: How many?");
+        one.say("/qna", "Questions loaded").takes_images("Q: How many?");
         assert_eq!(one.events("extension_entry")[0]["entry"]["entry"], "model_call");
     }),
     ("handoff.ts", |begin| {
@@ -515,20 +521,25 @@ const EXAMPLES: &[(&str, Use)] = &[
             }
             !screen.contents().contains("Edit handoff prompt")
         });
-        one.sees("A new thread").sees("A prompt for the next part.");
+        one.takes_images("A new thread").takes_images("A prompt for the next part.");
     }),
     ("confirm-destructive.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.say("/new", "Clear session?").answers("This will delete all messages", key::ESC).sees("Clear cancelled");
-        one.sees("› first").say("/fork", "Fork from entry").answers("Fork from entry", key::ESC).sees("Fork cancelled");
+        one.say("/new", "Clear session?")
+            .answers("This will delete all messages", key::ESC)
+            .takes_images("Clear cancelled");
+        one.takes_images("› first")
+            .say("/fork", "Fork from entry")
+            .answers("Fork from entry", key::ESC)
+            .takes_images("Fork cancelled");
     }),
     ("dirty-repo-guard.ts", |begin| {
         let mut one = begin.with(&[], git);
         one.asks("first");
         one.say("/new", "uncommitted file(s)")
             .answers("new session anyway?", key::ESC)
-            .sees("Commit your changes first");
+            .takes_images("Commit your changes first");
     }),
     ("titlebar-spinner.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
@@ -551,32 +562,41 @@ const EXAMPLES: &[(&str, Use)] = &[
         assert_eq!(one.events("request_recorded").len(), 1);
         // In full it tells when.
         one.terminal.send_keys("\u{f}");
-        one.sees("  at ");
+        one.takes_images("  at ");
     }),
     ("minimal-mode.ts", |begin| {
         let input = json!({"command": "seq 41 43"});
         let one = begin.with(&calls("count", "rye_bash", &input), |_| {});
-        one.say("count up", "needs approval").allows().sees("Done.").sees("$ seq").terminal.wait_gone("42");
+        one.say("count up", "needs approval")
+            .allows()
+            .takes_images("Done.")
+            .takes_images("$ seq")
+            .terminal
+            .wait_gone("42");
         one.terminal.send_keys("\u{f}");
-        one.sees("42");
+        one.takes_images("42");
     }),
     ("built-in-tool-renderer.ts", |begin| {
         let input = json!({"command": "seq 41 43"});
         let one = begin.with(&calls("count", "rye_bash", &input), |_| {});
-        one.say("count up", "needs approval").allows().sees("Done.").sees("$ seq").sees("done (3 lines)");
+        one.say("count up", "needs approval")
+            .allows()
+            .takes_images("Done.")
+            .takes_images("$ seq")
+            .takes_images("done (3 lines)");
     }),
     ("modal-editor.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
         one.asks("first");
-        one.sees(" INSERT").terminal.send_keys("hello world");
-        one.sees("hello world").terminal.send_keys(key::ESC);
-        one.sees(" NORMAL").terminal.send_keys("0xxiJ");
-        one.sees("Jllo world").terminal.send_keys(key::ENTER);
-        one.sees("› Jllo world");
+        one.takes_images(" INSERT").terminal.send_keys("hello world");
+        one.takes_images("hello world").terminal.send_keys(key::ESC);
+        one.takes_images(" NORMAL").terminal.send_keys("0xxiJ");
+        one.takes_images("Jllo world").terminal.send_keys(key::ENTER);
+        one.takes_images("› Jllo world");
         // What is completed here is in the editor.
         one.terminal.send_keys("/compac");
-        one.sees("Let the model summarise").terminal.send_keys(key::TAB);
-        one.sees("/compact");
+        one.takes_images("Let the model summarise").terminal.send_keys(key::TAB);
+        one.takes_images("/compact");
     }),
     ("rainbow-editor.ts", |begin| {
         let mut one = begin.with(&[], |_| {});
@@ -589,22 +609,25 @@ const EXAMPLES: &[(&str, Use)] = &[
             letters.map(vt100::Cell::contents).collect::<String>().contains("ultrathink")
         });
         one.terminal.send_keys(key::ENTER);
-        one.sees("› please ultrathink");
+        one.takes_images("› please ultrathink");
     }),
     ("interactive-shell.ts", |begin| {
         let one = begin.with(&[], |_| {});
         one.terminal.send_keys("!i echo at $((40+2)); read name; echo hello $name; read wait");
-        one.sees("read wait").terminal.send_keys(key::ENTER);
-        one.sees("at 42").terminal.send_keys("ada\r");
-        one.sees("hello ada").terminal.send_keys("\r");
-        one.sees("interactive command completed successfully").say("!echo usual", "    usual");
+        one.takes_images("read wait").terminal.send_keys(key::ENTER);
+        one.takes_images("at 42").terminal.send_keys("ada\r");
+        one.takes_images("hello ada").terminal.send_keys("\r");
+        one.takes_images("interactive command completed successfully").say("!echo usual", "    usual");
     }),
     ("summarize.ts", |begin| {
         let server = WireServer::start("What was said: a greeting.");
         let begin = begin.variable("OPENAI_BASE_URL", &server.base("/v1")).variable("OPENAI_API_KEY", wire_server::KEY);
         let mut one = begin.with(&[], |_| {});
         one.asks("good morning");
-        one.say("/summarize", "Conversation Summary").sees("What was said: a greeting.").terminal.send_keys(key::ESC);
+        one.say("/summarize", "Conversation Summary")
+            .takes_images("What was said: a greeting.")
+            .terminal
+            .send_keys(key::ESC);
         one.terminal.wait_gone("Conversation Summary");
         let asked = server.asked();
         assert!(
@@ -630,7 +653,7 @@ const EXAMPLES: &[(&str, Use)] = &[
     }),
     ("with-deps", |begin| {
         let one = begin.with(&calls("how long", "parse_duration", &json!({"duration": "2 days"})), |_| {});
-        one.say("how long are they", "needs approval").allows().sees("2 days = 172800000 milliseconds");
+        one.say("how long are they", "needs approval").allows().takes_images("2 days = 172800000 milliseconds");
     }),
     ("dynamic-resources", |begin| {
         let mut one = begin.with(&[], |_| {});
@@ -641,11 +664,11 @@ const EXAMPLES: &[(&str, Use)] = &[
     }),
     ("todo.ts", |begin| {
         let one = begin.with(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
-        one.say("add one", "needs approval").allows().sees("Added todo #1: buy milk");
+        one.say("add one", "needs approval").allows().takes_images("Added todo #1: buy milk");
     }),
     ("truncated-tool.ts", |begin| {
         let one = begin.with(&calls("look", "rg", &json!({"pattern": "nothing-like-this"})), |_| {});
-        one.say("look for it", "needs approval").allows().sees("Done.");
+        one.say("look for it", "needs approval").allows().takes_images("Done.");
     }),
     ("preset.ts", |begin| {
         let mut one = begin.with(&[], |home| {

@@ -440,8 +440,8 @@ fn an_image_in_a_result_goes_to_the_model_with_it() {
     ];
     let project = granting(Project::extended(extension, &replies), "extension/look");
     let id = project.run("go");
-    assert_eq!(project.event(&id, "result_pictured")["image"]["media_type"], "image/png");
-    let told = "here\n[image 1: an image, image/png, 29 bytes]";
+    assert_eq!(project.event(&id, "result_image")["image"]["media_type"], "image/png");
+    let told = "here\n[image 1: an image, image/png, 1 kB]";
     assert_eq!(project.event(&id, "tool_call_result")["output"], told);
     let (_, wire, _) =
         output(&mut project.home.levain(&["context", "show", "--thread", &id, "--request", "2", "--wire"]));

@@ -110,7 +110,7 @@ fn a_server_from_npm_is_added_listed_called_and_removed() {
     assert!(results[0].contains("hello ${HOME} there"), "{results:?}");
     assert!(results[1].contains("42"), "{results:?}");
     assert!(results[2].contains("\"temperature\""), "{results:?}");
-    assert!(results[3].contains("[image 1: an image, image/png, 4033 bytes]"), "{results:?}");
+    assert!(results[3].contains("[image 1: an image, image/png, 4 kB]"), "{results:?}");
     assert!(results[4].starts_with("Not run: `b` is missing."), "{results:?}");
     project.home.wait_until_quiet();
     let (code, out, _) = output(&mut project.home.levain(&["mcp", "remove", "everything"]));

@@ -1,6 +1,7 @@
 //! What the screen tells of a thread's pipeline. Reads files, so it runs off the loop.
 
 use crate::domain::{ContentHash, ThreadId};
+use crate::session::people::clock;
 use crate::session::pipeline::{self, Passage};
 use crate::store::Layout;
 use crate::store::console;
@@ -44,9 +45,11 @@ pub(super) fn told(
     if !printed.is_empty() {
         lines.push(PipelineLine::Of("console of the extensions, the newest last".to_owned()));
     }
-    lines.extend(printed.into_iter().map(|line| {
-        let text = format!("{} · {} · {}", console::clock(line.at), line.level, line.text);
-        PipelineLine::Step { handler: line.extension, text }
-    }));
+    for line in printed {
+        let mut text = line.text.lines();
+        let first = format!("{} · {} · {}", clock(line.at), line.level, text.next().unwrap_or_default());
+        lines.push(PipelineLine::Step { handler: line.extension, text: first });
+        lines.extend(text.take(MOST_LINES).map(|line| PipelineLine::Detail(format!("│ {line}"))));
+    }
     Ok((lines, at.and_then(|hash| paused(layout, hash).ok())))
 }

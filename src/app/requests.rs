@@ -122,7 +122,7 @@ pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens, attached: u64
 pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64) -> Result<CallRequest, StoreError> {
     let content = ContentStore::new(setup.layout.objects());
     let mut images = BTreeMap::new();
-    let sees = setup.models.sees(model);
+    let sees = setup.models.takes_images(model);
     for hash in side.messages.iter().flat_map(|message| &message.blocks).flat_map(|block| block.images_to_send(sees)) {
         images.extend(content.image(hash)?.map(|bytes| (hash.clone(), bytes)));
     }

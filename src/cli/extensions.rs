@@ -12,7 +12,7 @@ use crate::extensions::{
 };
 use crate::session::Setup;
 use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS, named};
-use crate::session::people::{json_line, out};
+use crate::session::people::{clock, json_line, out};
 use crate::session::replay;
 use crate::store::console::{self, ConsoleLine};
 use clap::{Args, Subcommand};
@@ -20,6 +20,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -95,8 +96,8 @@ struct ConsoleArguments {
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
     /// Lines at most, the newest
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    lines: usize,
+    #[arg(long, value_name = "N", default_value = "200")]
+    lines: NonZeroUsize,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -197,7 +198,7 @@ fn show_console(setup: &Setup, arguments: &ConsoleArguments) -> Result<ExitCode,
         Some(name) => find::thread(setup, name)?,
         None => find::newest(setup)?,
     };
-    let printed = console::printed(&setup.layout, &id, arguments.lines);
+    let printed = console::printed(&setup.layout, &id, arguments.lines.get());
     let printed = printed.map_err(|error| Failure::new(error.to_string()))?;
     let mut output = out();
     for line in &printed {
@@ -205,7 +206,7 @@ fn show_console(setup: &Setup, arguments: &ConsoleArguments) -> Result<ExitCode,
         written(if arguments.json {
             json_line(&mut output, &PrintedLine { schema: "levain.extension_line/1", line })
         } else {
-            writeln!(output, "{} {extension} {level}: {text}", console::clock(*at))
+            writeln!(output, "{} {extension} {level}: {text}", clock(*at))
         })?;
     }
     if printed.is_empty() && !arguments.json {

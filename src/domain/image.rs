@@ -1,11 +1,12 @@
 //! Images that go along with a prompt, and what is known of one that was taken in.
 
+use super::bounds::in_words;
 use super::id::ContentHash;
 use serde::{Deserialize, Serialize};
 
-/// The largest image that is taken in, in bytes: what Anthropic's Messages takes at most for one (its documentation,
-/// "Vision"); the others take more.
-pub const LARGEST_IMAGE: u64 = 5 << 20;
+/// The largest image that is taken in, in bytes. Anthropic's Messages takes 5 MB of base64 (its documentation, "Vision"), which
+/// writes four letters for three bytes; the others take more.
+pub const LARGEST_IMAGE: u64 = (5 << 20) / 4 * 3;
 
 /// Estimate of what an image costs a model, in tokens: Anthropic's documentation counts about as many for the largest
 /// that it does not scale down.
@@ -14,29 +15,18 @@ pub const IMAGE_TOKENS: u64 = 1_600;
 /// An image in the content store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// How the person named it.
+    /// How the person named it, or the tool that shows it; empty where a handler put it into another message.
     pub name: String,
     pub media_type: String,
     pub hash: ContentHash,
     pub bytes: u64,
 }
 
-/// An image as a message holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Picture {
-    pub media_type: String,
-    pub hash: ContentHash,
-    /// Its size.
-    #[serde(default)]
-    pub bytes: u64,
-}
-
-impl Image {
-    /// What a message holds of it.
-    #[must_use]
-    pub fn picture(&self) -> Picture {
-        Picture { media_type: self.media_type.clone(), hash: self.hash.clone(), bytes: self.bytes }
-    }
+/// Why one is not taken in.
+#[must_use]
+pub fn too_large() -> String {
+    let most = usize::try_from(LARGEST_IMAGE).unwrap_or(usize::MAX);
+    format!("it is larger than {}, the most that providers take", in_words(most))
 }
 
 /// The media type of an image that models take, by its first bytes.

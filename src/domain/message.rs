@@ -4,7 +4,7 @@ use super::amount::Tokens;
 use super::attachment::Attachment;
 use super::custom_message::CustomMessage;
 use super::id::{CallId, ContentHash};
-use super::image::{IMAGE_TOKENS, Image, Picture};
+use super::image::{IMAGE_TOKENS, Image};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ pub enum Block {
         error: bool,
         /// What it shows beside its text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        images: Vec<Picture>,
+        images: Vec<Image>,
     },
     /// An image kept in the content store.
     Image {
@@ -81,7 +81,7 @@ impl Block {
 
     /// The images that a result shows.
     #[must_use]
-    pub fn shown(&self) -> &[Picture] {
+    pub fn shown(&self) -> &[Image] {
         if let Self::ToolResult { images, .. } = self { images } else { &[] }
     }
 

@@ -74,7 +74,7 @@ pub use foreground::{Foreground, ForegroundProgram};
 pub use frozen_request::{FrozenRequest, FrozenTool, HistoryEdits};
 pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
-pub use image::{Image, Picture};
+pub use image::Image;
 pub use input::{BadInput, Input, Values};
 pub use lineage::{LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadOrigin};
 pub use mention::Mentions;

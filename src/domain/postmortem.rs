@@ -94,7 +94,7 @@ impl Postmortem {
                 ToolEvent::ToolProcess { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
-                | ToolEvent::ResultPictured { .. }
+                | ToolEvent::ResultImage { .. }
                 | ToolEvent::CallPrepared { .. }
                 | ToolEvent::ResultPrepared { .. },
             )

@@ -255,7 +255,7 @@ impl EventLoop {
                 Err(problem) => this.complain(&path, false, problem),
             }
             (this.is_stale, this.loads) = (true, true);
-            let Told { lines, reports, .. } = this.told();
+            let Told { lines, reports, .. } = this.told(false);
             let _gone = reply.send(Loaded { path, took, result, lines, reports });
         };
         self.after(begun, (limit, &file), None, Box::new(then));
@@ -290,7 +290,7 @@ impl EventLoop {
                 }
             }
         }
-        let _told_before = self.told();
+        let _told_before = self.told(false);
     }
 
     fn registered(&self, path: &Path, answer: Result<Plain, Fault>) -> Result<Registered, Fault> {
@@ -501,7 +501,7 @@ impl EventLoop {
                     answer.error = Some(problem);
                 }
             }
-            let told = this.told();
+            let told = this.told(preview);
             let _gone = reply.send((answer, told));
         };
         let limit = self.settings.limits.call;
@@ -522,7 +522,7 @@ impl EventLoop {
     }
 
     /// What was written, reported and wished for since the last time.
-    fn told(&self) -> Told {
+    fn told(&self, preview: bool) -> Told {
         let (lines, reports, said) = {
             let mut host = self.realm.host.borrow_mut();
             (std::mem::take(&mut host.lines), std::mem::take(&mut host.reports), std::mem::take(&mut host.said))
@@ -533,7 +533,7 @@ impl EventLoop {
             problem.file = problem.file.or(path);
             let event = report.get("event").and_then(Plain::text).unwrap_or("background work");
             problem.message = format!("{event}: {}", problem.message);
-            self.complain(Path::new(problem.file.as_deref().unwrap_or_default()), false, &problem);
+            self.complain(Path::new(problem.file.as_deref().unwrap_or_default()), preview, &problem);
             problem
         });
         Told { lines, reports: reports.collect(), said }

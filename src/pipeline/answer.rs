@@ -1,7 +1,7 @@
 //! Reading what handlers answer.
 
-use crate::domain::CustomMessage;
-use serde_json::{Map, Value};
+use crate::domain::{ContentHash, CustomMessage};
+use serde_json::{Map, Value, json};
 
 /// What an answer did to the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,19 @@ pub(super) fn content(value: &Value) -> Result<String, String> {
             Err(format!("content is {}, where a text or a list is expected", shown(other)))
         }
     }
+}
+
+/// A content without its images: those apart.
+pub(super) fn parts(value: &Value) -> Result<(String, Vec<&Value>), String> {
+    let Some(blocks) = value.as_array() else { return Ok((content(value)?, Vec::new())) };
+    let is_image = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("image");
+    let (images, texts): (Vec<&Value>, Vec<&Value>) = blocks.iter().partition(is_image);
+    Ok((content(&texts.into_iter().cloned().collect())?, images))
+}
+
+/// An image as handlers have it: by its hash.
+pub(super) fn image(media_type: &str, hash: &ContentHash) -> Value {
+    json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()})
 }
 
 /// A value in an error, cut.

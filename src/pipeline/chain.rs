@@ -1,10 +1,10 @@
 //! The value of a stage on its way through its handlers.
 
-use super::answer::{self, Merged, content, custom};
+use super::answer::{self, Merged, custom, parts, shown};
 use super::compact::Compact;
 use super::messages;
 use super::payload::Paid;
-use crate::domain::{CallId, CustomMessage, Image, Picture, Stage, ToolCall};
+use crate::domain::{CallId, CustomMessage, Image, Stage, ToolCall};
 use serde_json::{Map, Value, json};
 
 /// See the module.
@@ -44,7 +44,7 @@ pub enum Chain {
         details: Value,
         error: bool,
         /// What it shows beside its text.
-        images: Vec<Picture>,
+        images: Vec<Image>,
     },
     Compact(Compact),
     /// What happened, for those who want to know.
@@ -128,11 +128,11 @@ impl Chain {
     pub fn event(&self) -> Value {
         let mut event = match self {
             Self::Input { text, images, source, .. } => {
-                json!({"text": text, "images": pictures(images), "source": source})
+                json!({"text": text, "images": images_of(images).collect::<Vec<_>>(), "source": source})
             }
             Self::BeforeAgentStart { prompt, images, base, system, .. } => {
                 let system = system.as_ref().unwrap_or(base);
-                json!({"prompt": prompt, "images": pictures(images), "systemPrompt": system})
+                json!({"prompt": prompt, "images": images_of(images).collect::<Vec<_>>(), "systemPrompt": system})
             }
             Self::Context { messages } => json!({"messages": messages}),
             Self::BeforeProviderRequest { payload, .. } => json!({"payload": payload}),
@@ -143,7 +143,7 @@ impl Chain {
                 "toolCallId": call.call_id.0,
                 "toolName": call.tool,
                 "input": call.input,
-                "content": shown(text, images),
+                "content": result_content(text, images),
                 "details": details,
                 "isError": error,
             }),
@@ -172,7 +172,7 @@ impl Chain {
             return Ok(if changed { Merged::Changed } else { Merged::Unchanged });
         }
         let Value::Object(map) = answer else {
-            return Err(format!("it answered {}, where an object is expected", answer::shown(answer)));
+            return Err(format!("it answered {}, where an object is expected", shown(answer)));
         };
         match self {
             Self::Input { text, images, handled, .. } => input(map, (text, images), handled),
@@ -185,7 +185,7 @@ impl Chain {
                     messages.clone_from(list);
                     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
                 }
-                Some(other) => Err(format!("messages is {}, where a list is expected", answer::shown(other))),
+                Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
             },
             Self::ToolCall { call, blocked } => called(map, call, blocked),
             Self::ToolResult { text, details, error, images, .. } => result(map, (text, images), details, error),
@@ -245,14 +245,12 @@ impl Chain {
 }
 
 /// A result as handlers have it.
-fn shown(text: &str, images: &[Picture]) -> Value {
-    let image = |image: &Picture| json!({"type": "image", "mimeType": image.media_type, "hash": image.hash.as_str()});
-    [json!({"type": "text", "text": text})].into_iter().chain(images.iter().map(image)).collect()
+fn result_content(text: &str, images: &[Image]) -> Value {
+    [json!({"type": "text", "text": text})].into_iter().chain(images_of(images)).collect()
 }
 
-fn pictures(images: &[Image]) -> Value {
-    let one = |image: &Image| json!({"type": "image", "mimeType": image.media_type, "hash": image.hash.as_str()});
-    images.iter().map(one).collect()
+fn images_of(images: &[Image]) -> impl Iterator<Item = Value> {
+    images.iter().map(|image| answer::image(&image.media_type, &image.hash))
 }
 
 fn input(
@@ -298,12 +296,12 @@ fn started(
     let message = match map.get("message") {
         None | Some(Value::Null) => None,
         Some(Value::Object(message)) => Some(custom(message, by)?),
-        Some(other) => return Err(format!("message is {}, where an object is expected", answer::shown(other))),
+        Some(other) => return Err(format!("message is {}, where an object is expected", shown(other))),
     };
     let now = match map.get("systemPrompt") {
         None | Some(Value::Null) => None,
         Some(Value::String(now)) => Some(now),
-        Some(other) => return Err(format!("systemPrompt is {}, where a text is expected", answer::shown(other))),
+        Some(other) => return Err(format!("systemPrompt is {}, where a text is expected", shown(other))),
     };
     let mut changed = message.is_some();
     messages.extend(message);
@@ -323,7 +321,7 @@ fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<St
             return Ok(Merged::Blocked);
         }
         None | Some(Value::Null | Value::Bool(false)) => {}
-        Some(other) => return Err(format!("block is {}, where true or false is expected", answer::shown(other))),
+        Some(other) => return Err(format!("block is {}, where true or false is expected", shown(other))),
     }
     match map.get("input") {
         None | Some(Value::Null) => Ok(Merged::Unchanged),
@@ -332,29 +330,25 @@ fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<St
             call.input.clone_from(input);
             Ok(if changed { Merged::Changed } else { Merged::Unchanged })
         }
-        Some(other) => Err(format!("input is {}, where an object is expected", answer::shown(other))),
+        Some(other) => Err(format!("input is {}, where an object is expected", shown(other))),
     }
 }
 
 fn result(
     map: &Map<String, Value>,
-    (text, images): (&mut String, &mut Vec<Picture>),
+    (text, images): (&mut String, &mut Vec<Image>),
     details: &mut Value,
     error: &mut bool,
 ) -> Result<Merged, String> {
     let mut changed = false;
     if let Some(now) = map.get("content").filter(|now| !now.is_null()) {
-        let is_image = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("image");
-        let blocks = now.as_array().map(Vec::as_slice).unwrap_or_default();
+        let (now, named) = parts(now)?;
         // Those of this result stay that are named still.
-        let hashes: Vec<&str> =
-            blocks.iter().filter(is_image).filter_map(|block| block.get("hash").and_then(Value::as_str)).collect();
-        let before = images.len();
-        images.retain(|image| hashes.contains(&image.hash.as_str()));
-        let now = match now {
-            Value::Array(blocks) => content(&blocks.iter().filter(|block| !is_image(block)).cloned().collect())?,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => content(now)?,
+        let is_named = |image: &Image| {
+            named.iter().any(|block| block.get("hash").and_then(Value::as_str) == Some(image.hash.as_str()))
         };
+        let before = images.len();
+        images.retain(is_named);
         changed |= *text != now || images.len() != before;
         *text = now;
     }
@@ -368,7 +362,7 @@ fn result(
             changed |= error != now;
             *error = *now;
         }
-        Some(other) => return Err(format!("isError is {}, where true or false is expected", answer::shown(other))),
+        Some(other) => return Err(format!("isError is {}, where true or false is expected", shown(other))),
     }
     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
 }

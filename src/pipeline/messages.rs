@@ -3,8 +3,8 @@
 //! A handler sees the roles of pi (`user`, `assistant`, `toolResult`, `custom`), one message for each result. What comes
 //! back as it went out is the same message of the thread; everything else is the handler's.
 
-use super::answer::{content, custom};
-use crate::domain::{Block, CallId, ContentHash, Entry, Message, Picture, Role, ToolCall};
+use super::answer::{self, custom, parts};
+use crate::domain::{Block, CallId, ContentHash, Entry, Image, Message, Role, ToolCall};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -49,7 +49,8 @@ fn group(message: &Message, names: &HashMap<&CallId, &str>) -> Vec<Value> {
     for one in &message.blocks {
         if let Block::ToolResult { call_id, output, error, .. } = one {
             let text = [json!({"type": "text", "text": output})];
-            let content: Vec<Value> = text.into_iter().chain(one.images().map(shown)).collect();
+            let content: Vec<Value> =
+                text.into_iter().chain(one.images().map(|(kind, hash)| answer::image(kind, hash))).collect();
             group.push(json!({
                 "role": "toolResult",
                 "toolCallId": call_id.0,
@@ -81,7 +82,7 @@ fn block(block: &Block) -> Option<Value> {
         Block::ToolCall(call) => {
             json!({"type": "toolCall", "id": call.call_id.0, "name": call.tool, "arguments": call.input})
         }
-        Block::Image { media_type, hash } => shown((media_type, hash)),
+        Block::Image { media_type, hash } => answer::image(media_type, hash),
         Block::ToolResult { .. } => return None,
     })
 }
@@ -91,11 +92,6 @@ type Images<'a> = HashMap<&'a str, &'a ContentHash>;
 
 fn by_name(block: &Block) -> impl Iterator<Item = (&str, &ContentHash)> {
     block.images().map(|(_, hash)| (hash.as_str(), hash))
-}
-
-/// An image as handlers have it.
-fn shown((media_type, hash): (&str, &ContentHash)) -> Value {
-    json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()})
 }
 
 /// Whether every message of an answer can be read.
@@ -181,18 +177,14 @@ fn one(value: &Value, images: &Images<'_>) -> Result<Option<(Role, Vec<Block>)>,
         "toolResult" => {
             let call_id = CallId(text("toolCallId").to_owned());
             let error = map.get("isError").and_then(Value::as_bool).unwrap_or_default();
-            let is_image = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("image");
-            let image = |block: &Value| {
-                let Ok(Block::Image { media_type, hash }) = read(block, images) else { return None };
-                Some(Picture { media_type, hash, bytes: 0 })
-            };
-            let (output, images) = match said()?.as_array() {
-                Some(blocks) => {
-                    let texts = blocks.iter().filter(|block| !is_image(block)).cloned().collect();
-                    (content(&Value::Array(texts))?, blocks.iter().filter(is_image).filter_map(image).collect())
+            let (output, named) = parts(said()?)?;
+            let image = |block: &Value| match read(block, images) {
+                Ok(Block::Image { media_type, hash }) => {
+                    Some(Image { name: String::new(), media_type, hash, bytes: 0 })
                 }
-                None => (content(said()?)?, Vec::new()),
+                _ => None,
             };
+            let images = named.into_iter().filter_map(image).collect();
             Ok(Some((Role::User, vec![Block::ToolResult { call_id, output, error, images }])))
         }
         "custom" => Ok(Some((Role::User, vec![Block::Custom(custom(map, "handler")?)]))),

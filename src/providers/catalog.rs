@@ -100,7 +100,7 @@ impl Catalog {
 
     /// Whether `model` is known to take images: by what its provider's file says, else those in the list do.
     #[must_use]
-    pub fn sees(&self, model: &ModelRef) -> bool {
+    pub fn takes_images(&self, model: &ModelRef) -> bool {
         self.lookup(model).is_some_and(|info| info.images.unwrap_or(!info.names.is_empty()))
     }
 

@@ -29,24 +29,25 @@ pub(super) fn encoded(form: WireForm, request: CallRequest) -> Result<EncodedReq
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Block, CallId, ContentHash, Message, Picture, Role, ToolCall};
+    use crate::domain::{Block, CallId, ContentHash, Image, Message, Role, ToolCall};
     use serde_json::{Value, json};
 
     /// What the forms make of an answer with two calls, the results of both, and an image in the first.
     fn written(form: WireForm) -> Value {
         let hash = ContentHash::of(b"png");
-        let picture = Picture { media_type: "image/png".into(), hash: hash.clone(), bytes: 3 };
+        let image = Image { name: String::new(), media_type: "image/png".into(), hash: hash.clone(), bytes: 3 };
         let call =
             |id: &str| Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input: json!({}) });
         let result = |id: &str, images| {
             let (call_id, output) = (CallId(id.into()), format!("seen {id}"));
             Block::ToolResult { call_id, output, error: false, images }
         };
-        let gone = Picture { media_type: "image/png".into(), hash: ContentHash::of(b"gone"), bytes: 4 };
+        let gone =
+            Image { name: String::new(), media_type: "image/png".into(), hash: ContentHash::of(b"gone"), bytes: 4 };
         let messages = vec![
             Message::user("go"),
             Message { role: Role::Assistant, blocks: vec![call("a"), call("b")] },
-            Message { role: Role::User, blocks: vec![result("a", vec![picture, gone]), result("b", Vec::new())] },
+            Message { role: Role::User, blocks: vec![result("a", vec![image, gone]), result("b", Vec::new())] },
         ];
         let request = CallRequest {
             messages: messages.into_iter().map(Arc::new).collect(),

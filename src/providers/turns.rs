@@ -3,7 +3,7 @@
 //!
 //! Histories with gaps are real: a cancelled turn leaves calls without results, a compacted one results without calls.
 
-use crate::domain::{Block, CallId, Picture, Role, ToolCall};
+use crate::domain::{Block, CallId, Image, Role, ToolCall};
 use crate::ports::CallRequest;
 use crate::providers::signature::{Maker, made};
 use base64::Engine as _;
@@ -92,7 +92,7 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
         Block::ToolCall(call) => Some(Part::Call(call)),
         Block::ToolResult { call_id, output, error, images: shown } => {
             let (mut output, mut images) = (Cow::Borrowed(output.as_str()), Vec::new());
-            for Picture { media_type, hash, .. } in shown {
+            for Image { media_type, hash, .. } in shown {
                 match request.images.get(hash) {
                     Some(bytes) => images.push((media_type.as_str(), BASE64_STANDARD.encode(bytes))),
                     None => {

@@ -282,6 +282,14 @@ impl Reader<'_> {
                 seconds
             }
         };
+        let images = map.get("images").filter(|value| !value.is_null());
+        if images.is_some_and(|value| !value.is_bool()) {
+            self.problem(
+                "images",
+                "`images` is neither true nor false",
+                "write images: true where its models take images",
+            );
+        }
         Part {
             form,
             base,
@@ -292,7 +300,7 @@ impl Reader<'_> {
             timeout,
             tools,
             window: map.get("context_window").and_then(Value::as_u64),
-            images: map.get("images").and_then(Value::as_bool),
+            images: images.map(|value| value.as_bool().unwrap_or_default()),
             prices,
         }
     }

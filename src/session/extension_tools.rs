@@ -6,7 +6,7 @@ use super::tools_of_pi;
 use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
 use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
-use crate::tools::pictures::{self, Keeps};
+use crate::tools::images::{self, Keeps};
 use serde_json::{Value, json};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
@@ -164,7 +164,7 @@ impl ToolRunner for ExtensionTools {
             };
             match ended {
                 Ok((mut content, failed)) => {
-                    pictures::shown(&mut content, &self.keeps, listener).await;
+                    images::shown(&mut content, &self.keeps, listener).await;
                     let output = text_of(&content);
                     ToolOutcome { error: failed.then(|| output.clone()), output }
                 }

@@ -58,8 +58,8 @@ impl ModelRegistry for Models {
         self.catalog.lookup(model)?.window()
     }
 
-    fn sees(&self, model: &ModelRef) -> bool {
-        is_scripted(model) || self.catalog.sees(model)
+    fn takes_images(&self, model: &ModelRef) -> bool {
+        is_scripted(model) || self.catalog.takes_images(model)
     }
 
     fn max_output(&self, model: &ModelRef) -> u64 {

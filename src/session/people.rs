@@ -7,6 +7,7 @@
 //! The screen has a writer of its own, in `terminal`. Processes that levain starts for itself answer in lines of JSON on
 //! [`wire`].
 
+use crate::domain::Timestamp;
 use crate::domain::letters::{MARK, is_hidden_behind, is_unseen};
 use clap::builder::StyledStr;
 use serde::Serialize;
@@ -109,6 +110,13 @@ impl<W: Write> Write for Paper<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// The time of day, where the person is.
+#[must_use]
+pub fn clock(at: Timestamp) -> String {
+    let time = jiff::Timestamp::from_millisecond(i64::try_from(at.0).unwrap_or_default()).unwrap_or_default();
+    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
 
 /// Writes one JSON value and a line end. Letters that would steer a terminal stand as escapes: the value is the same.

@@ -22,7 +22,7 @@ pub struct ConsoleLine {
     pub text: String,
 }
 
-/// Where a thread's extensions print.
+/// Where a thread's extensions print; one line at a time.
 #[derive(Debug)]
 pub struct Console(Mutex<Beneath>);
 
@@ -63,13 +63,6 @@ pub fn printed(layout: &Layout, thread: &ThreadId, most: usize) -> Result<Vec<Co
     let lines: Vec<&str> = text.lines().collect();
     let newest = lines.get(lines.len().saturating_sub(most)..).unwrap_or_default();
     Ok(newest.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
-}
-
-/// The time of day of a line, here.
-#[must_use]
-pub fn clock(at: Timestamp) -> String {
-    let time = jiff::Timestamp::from_millisecond(i64::try_from(at.0).unwrap_or_default()).unwrap_or_default();
-    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
 }
 
 #[cfg(test)]

@@ -268,7 +268,7 @@ fn words(event: Event) -> Option<Event> {
         | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
             ToolEvent::ResultKept { .. }
-            | ToolEvent::ResultPictured { .. }
+            | ToolEvent::ResultImage { .. }
             | ToolEvent::ToolCallStart { .. }
             | ToolEvent::ToolCallResult { .. }
             | ToolEvent::ShellStarted { .. }

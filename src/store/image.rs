@@ -1,7 +1,7 @@
 //! Taking an image into the content store.
 
 use super::content::ContentStore;
-use crate::domain::image::{LARGEST_IMAGE, media_type};
+use crate::domain::image::{LARGEST_IMAGE, media_type, too_large};
 use crate::domain::{ContentHash, Image};
 use rustix::fs::OFlags;
 use std::fs::OpenOptions;
@@ -27,7 +27,7 @@ pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Resu
     let mut bytes = Vec::new();
     file.take(LARGEST_IMAGE + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     if bytes.len() as u64 > LARGEST_IMAGE {
-        return Err(failed(&format!("it is larger than {} MB, the most that providers take", LARGEST_IMAGE >> 20)));
+        return Err(failed(&too_large()));
     }
     let media_type = media_type(&bytes).ok_or_else(|| failed(&"it is not a PNG, JPEG, GIF or WebP image"))?.to_owned();
     let hash = ContentHash::of(&bytes);
@@ -61,7 +61,7 @@ mod tests {
         std::fs::create_dir(project.path().join("d.png")).unwrap();
         let mut refused = |name: &str| take_in(project.path(), &mut content, name.into()).unwrap_err();
         assert_eq!(refused("b.png"), "the image `b.png` was not attached: it is not a PNG, JPEG, GIF or WebP image");
-        assert!(refused("c.png").ends_with("it is larger than 5 MB, the most that providers take"));
+        assert!(refused("c.png").ends_with("it is larger than 3.7 MB, the most that providers take"));
         assert!(refused("d.png").ends_with("it is not a file"));
         assert!(refused("e.png").contains("No such file"));
     }

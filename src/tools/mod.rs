@@ -11,6 +11,7 @@ pub mod environment;
 mod executor;
 mod fetch;
 mod files;
+pub mod images;
 pub mod keeper;
 mod lines;
 mod list;
@@ -19,7 +20,6 @@ mod memory;
 mod output;
 pub mod page;
 mod persona;
-pub mod pictures;
 mod primary;
 pub mod program;
 pub mod request;
@@ -296,7 +296,7 @@ impl Toolbox {
             let (root, path) = (shared.context.root.clone(), asked.path.clone());
             let (_, bytes) = off_loop(move |_| root.read(&path).map_err(Failed::from)).await?;
             if media_type(&bytes).is_some() {
-                return pictures::show(asked.path, bytes, &shared.context.kept, listener).await.map_err(Failed);
+                return images::show(asked.path, bytes, &shared.context.kept, listener).await.map_err(Failed);
             }
         }
         off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &asked)).await

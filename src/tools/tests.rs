@@ -396,14 +396,14 @@ async fn reading_an_image_shows_it() {
     std::fs::write(bench.folder.path().join("a.PNG"), PNG).unwrap();
     std::fs::write(bench.folder.path().join("text.png"), "words\n").unwrap();
     let seen = bench.run("rye/file-system/read", json!({"path": "a.PNG"})).await;
-    assert_eq!(seen, ToolOutcome { output: "[a.PNG: an image, image/png, 29 bytes]".into(), error: None });
+    assert_eq!(seen, ToolOutcome { output: "[a.PNG: an image, image/png, 1 kB]".into(), error: None });
     let image = bench.ears.shown.lock().unwrap().pop().unwrap();
     assert_eq!((image.name.as_str(), image.hash, image.bytes), ("a.PNG", ContentHash::of(PNG), 29));
     let text = bench.run("rye/file-system/read", json!({"path": "text.png"})).await;
     assert!(text.error.is_none() && text.output.contains("words"), "{text:?}");
     std::fs::write(bench.folder.path().join("large.png"), [PNG, &vec![0; 4 << 20]].concat()).unwrap();
     let large = bench.run("rye/file-system/read", json!({"path": "large.png"})).await;
-    assert!(large.error.is_some_and(|why| why.contains("larger than 3840 kB")));
+    assert!(large.error.is_some_and(|why| why.contains("larger than 3.7 MB")));
     bench.ears.blind = true;
     let blind = bench.run("rye/file-system/read", json!({"path": "a.PNG"})).await;
     assert_eq!(blind.error.as_deref(), Some("a.PNG is not shown: the model is blind"));
@@ -413,19 +413,19 @@ async fn reading_an_image_shows_it() {
 #[tokio::test]
 async fn images_of_results_become_words_where_they_are_shown() {
     let bench = Bench::new(&[]);
-    let keeps: super::pictures::Keeps = Some(Arc::new(Memory::default()));
+    let keeps: super::images::Keeps = Some(Arc::new(Memory::default()));
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAAA=";
     let mut content = json!([{"type": "text", "text": "a"}, {"type": "image", "data": png, "mimeType": "image/png"},
         {"type": "image", "data": "!", "mimeType": "image/png"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"},
         {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
         {"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAIygAAAAICAIAAAA=", "mimeType": "image/png"}]);
-    super::pictures::shown(&mut content, &keeps, &bench.ears).await;
+    super::images::shown(&mut content, &keeps, &bench.ears).await;
     let texts: Vec<&str> = content.as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap()).collect();
     assert_eq!(
         texts,
         [
             "a",
-            "[image 1: an image, image/png, 29 bytes]",
+            "[image 1: an image, image/png, 1 kB]",
             "[image 2 is not shown: its bytes are not in base64]",
             "[image 3 is not shown: it is not a PNG, JPEG or WebP image]",
             "[image 4 is not shown: its beginning cannot be read (failed to fill whole buffer)]",

@@ -553,7 +553,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             ToolEvent::ToolProcess { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::ResultKept { .. }
-            | ToolEvent::ResultPictured { .. }
+            | ToolEvent::ResultImage { .. }
             | ToolEvent::CallPrepared { .. }
             | ToolEvent::ResultPrepared { .. }
             | ToolEvent::ShellEnded { .. },

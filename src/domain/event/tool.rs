@@ -70,7 +70,7 @@ pub enum ToolEvent {
     /// The whole of a result that is cut for the model lies in the content store under this hash; the result follows.
     ResultKept { call_id: CallId, hash: ContentHash, bytes: u64 },
     /// A result will show this image beside its text. It lies in the content store; the result follows.
-    ResultPictured { call_id: CallId, image: Image },
+    ResultImage { call_id: CallId, image: Image },
     ToolCallResult {
         call_id: CallId,
         output: String,
@@ -101,7 +101,7 @@ impl ToolEvent {
             | Self::FileCheckpointed { .. }
             | Self::ToolProcess { .. }
             | Self::ResultKept { .. }
-            | Self::ResultPictured { .. }
+            | Self::ResultImage { .. }
             | Self::ToolCallResult { .. }
             | Self::ShellStarted { .. }
             | Self::ShellEnded { .. } => None,

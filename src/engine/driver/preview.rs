@@ -143,9 +143,9 @@ impl<A: Audience> Driver<A> {
             let Subject { thread, plan, state, text, files, .. } = subject;
             let BuiltRequest { assembly, specs, .. } = built;
             // Of images only the names are here: with some, the handlers are asked when it is sent.
-            let pictured = assembly.messages.iter().flat_map(|entry| &entry.message.blocks);
-            let pictured = pictured.clone().any(|block| block.images().next().is_some());
-            let asks = asking.has(Stage::BeforeProviderRequest) && !pictured;
+            let mut blocks = assembly.messages.iter().flat_map(|entry| &entry.message.blocks);
+            let has_images = blocks.any(|block| block.images().next().is_some());
+            let asks = asking.has(Stage::BeforeProviderRequest) && !has_images;
             let payload = match provider.filter(|_| asks) {
                 Some(provider) => {
                     let call = CallRequest {

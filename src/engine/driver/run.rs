@@ -42,7 +42,7 @@ pub trait ModelRegistry: Send + Sync {
     fn window(&self, model: &ModelRef) -> Option<Tokens>;
 
     /// Whether it is known to take images.
-    fn sees(&self, _model: &ModelRef) -> bool {
+    fn takes_images(&self, _model: &ModelRef) -> bool {
         false
     }
 

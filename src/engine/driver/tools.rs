@@ -25,13 +25,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 /// Images of one result.
-const MOST_IMAGES: usize = 8;
+const OF_A_RESULT: usize = 8;
 
-/// Bytes of all images in results that go to a model, which are in memory several times while a request is sent.
-const MOST_SHOWN: u64 = 16 << 20;
+/// Images of all results that go to a model: beyond that Anthropic's Messages takes smaller ones alone.
+const OF_ALL: usize = 20;
 
-/// How many images of results go to a model: beyond that Anthropic's Messages takes smaller ones alone.
-const MOST_PICTURES: usize = 20;
+/// Their bytes, which are in memory several times while a request is sent.
+const BYTES_OF_ALL: u64 = 16 << 20;
 
 /// As many pieces of output may wait to be shown; what comes faster is not shown live.
 const PIECES: usize = 64;
@@ -394,21 +394,21 @@ impl<A: Audience> Driver<A> {
     /// Records that the result of a call will show an image, if the model takes it.
     async fn shows(&mut self, call_id: CallId, image: Image) -> Result<(), String> {
         let shown = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == call_id);
-        if shown.is_none_or(|staged| staged.images.len() >= MOST_IMAGES) {
-            return Err(format!("the result of a call shows {MOST_IMAGES} images at most, and that of a hook none"));
+        if shown.is_none_or(|staged| staged.images.len() >= OF_A_RESULT) {
+            return Err(format!("the result of a call shows {OF_A_RESULT} images at most, and that of a hook none"));
         }
         let (count, bytes) = self.thread.shown();
-        if count >= MOST_PICTURES || bytes.saturating_add(image.bytes) > MOST_SHOWN {
-            let most = MOST_SHOWN >> 20;
+        if count >= OF_ALL || bytes.saturating_add(image.bytes) > BYTES_OF_ALL {
+            let most = BYTES_OF_ALL >> 20;
             return Err(format!(
-                "results show {MOST_PICTURES} images and {most} MB at most in one conversation; /compact makes room"
+                "results show {OF_ALL} images and {most} MB at most in one conversation; /compact makes room"
             ));
         }
         let model = &self.thread.model;
-        if !self.settings.models.sees(model) {
+        if !self.settings.models.takes_images(model) {
             return Err(format!("{model} is not known to take images; `images: true` in its provider's file says so"));
         }
-        self.emit(Event::Tool(ToolEvent::ResultPictured { call_id, image })).await;
+        self.emit(Event::Tool(ToolEvent::ResultImage { call_id, image })).await;
         self.blocked.as_ref().map_or(Ok(()), |blocked| Err(blocked.refusal()))
     }
 

@@ -50,7 +50,7 @@ impl<A: Audience> Driver<A> {
     /// The bytes of the images in `assembly`, read off the loop. Of one that is not here the model is told by its
     /// provider, and the person once.
     pub(super) async fn images(&mut self, assembly: &Assembly) -> Result<BTreeMap<ContentHash, Vec<u8>>, Stopped> {
-        let sees = self.settings.models.sees(&self.thread.model);
+        let sees = self.settings.models.takes_images(&self.thread.model);
         let hashes: BTreeSet<&ContentHash> = assembly
             .messages
             .iter()

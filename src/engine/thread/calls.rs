@@ -193,16 +193,16 @@ pub(super) fn started(
 }
 
 /// The result that follows shows this, too.
-pub(super) fn pictured(thread: &mut Thread, call_id: &CallId, image: &Image) {
+pub(super) fn add_image(thread: &mut Thread, call_id: &CallId, image: &Image) {
     if let Phase::Tools { calls, .. } = &mut thread.phase
         && let Some(staged) = staged(calls, call_id)
     {
-        staged.images.push(image.picture());
+        staged.images.push(image.clone());
     }
 }
 
 /// Handlers left these images to the result that follows.
-pub(super) fn left(thread: &mut Thread, call_id: &CallId, images: &[ContentHash]) {
+pub(super) fn keep_images(thread: &mut Thread, call_id: &CallId, images: &[ContentHash]) {
     if let Phase::Tools { calls, .. } = &mut thread.phase
         && let Some(staged) = staged(calls, call_id)
     {

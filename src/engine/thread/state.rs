@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, LimitKind, LimitSources, Limits, Lineage, Message,
-    ModelRef, Money, Parent, Permissions, Persona, Picture, Piece, Role, Rules, StateStore, Status, ThreadId,
+    Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, Image, LimitKind, LimitSources, Limits, Lineage,
+    Message, ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId,
     ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting,
 };
 use std::sync::Arc;
@@ -178,7 +178,7 @@ pub struct StagedCall {
     /// It is through its handlers.
     pub prepared: bool,
     /// What its result shows.
-    pub images: Vec<Picture>,
+    pub images: Vec<Image>,
 }
 
 /// How far a tool call has got.

@@ -267,8 +267,8 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()
         }
-        ToolEvent::ResultPictured { call_id, image } => {
-            calls::pictured(thread, call_id, image);
+        ToolEvent::ResultImage { call_id, image } => {
+            calls::add_image(thread, call_id, image);
             Vec::new()
         }
         ToolEvent::CallPrepared { call_id, input, blocked, .. } => {
@@ -276,7 +276,7 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
         }
         ToolEvent::ResultPrepared { call_id, images, .. } => {
             if let Some(images) = images {
-                calls::left(thread, call_id, images);
+                calls::keep_images(thread, call_id, images);
             }
             Vec::new()
         }

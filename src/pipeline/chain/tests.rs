@@ -220,14 +220,18 @@ fn every_event_names_its_stage() {
 #[test]
 fn a_handler_takes_images_out_of_a_result() {
     use crate::domain::ContentHash;
-    let picture =
-        |name: &str| Picture { media_type: "image/png".into(), hash: ContentHash::of(name.as_bytes()), bytes: 1 };
+    let image = |name: &str| Image {
+        name: String::new(),
+        media_type: "image/png".into(),
+        hash: ContentHash::of(name.as_bytes()),
+        bytes: 1,
+    };
     let chain = || Chain::ToolResult {
         call: call(),
         text: "two".into(),
         details: Value::Null,
         error: false,
-        images: vec![picture("a"), picture("b")],
+        images: vec![image("a"), image("b")],
     };
     let content = chain().event()["content"].clone();
     assert_eq!(content.as_array().unwrap().len(), 3);
@@ -244,6 +248,9 @@ fn a_handler_takes_images_out_of_a_result() {
     );
     assert_eq!(left(json!({"content": "two"})), (0, "two".into(), Merged::Changed));
     assert_eq!(left(json!({"isError": true})), (2, "two".into(), Merged::Changed));
+    // What cannot be taken changes nothing.
+    let (unchanged, merged) = through(chain(), &[json!({"content": [{"type": "audio"}]})]);
+    assert!(merged[0].is_err() && unchanged == chain());
     // One that the result does not show is none.
     let other = json!({"type": "image", "mimeType": "image/png", "hash": ContentHash::of(b"c").as_str()});
     assert_eq!(left(json!({"content": [content[0], other]})), (0, "two".into(), Merged::Changed));

@@ -8,8 +8,8 @@ mod http;
 mod runtime;
 
 use super::command::{Ended, Launch, ending};
+use super::images;
 use super::mcp::{Called, Connections, Server, Transport, With};
-use super::pictures;
 use super::sandbox::refusal;
 use super::{Answer, Failed, ToolContext};
 use crate::domain::{Severity, Space};
@@ -220,7 +220,7 @@ pub(super) async fn run(from: Call<'_>, id: &str, input: Value, listener: &dyn T
             match called {
                 Ok(Called { mut data, images, place }) => {
                     let mut blocks = Value::Array(images);
-                    pictures::shown(&mut blocks, &context.kept, listener).await;
+                    images::shown(&mut blocks, &context.kept, listener).await;
                     if let Value::Array(words) = blocks
                         && !words.is_empty()
                         && let Some(list) = data.entry(place).or_insert_with(|| json!([])).as_array_mut()

@@ -115,7 +115,7 @@ impl Transcript {
                 ToolEvent::ToolProcess { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
-                | ToolEvent::ResultPictured { .. }
+                | ToolEvent::ResultImage { .. }
                 | ToolEvent::CallPrepared { .. }
                 | ToolEvent::ResultPrepared { .. },
             )

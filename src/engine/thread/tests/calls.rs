@@ -140,7 +140,7 @@ fn what_a_result_shows_goes_back_with_it() {
         bytes: 3,
     };
     for name in ["one", "two"] {
-        let shown = ToolEvent::ResultPictured { call_id: CallId("a".into()), image: image(name) };
+        let shown = ToolEvent::ResultImage { call_id: CallId("a".into()), image: image(name) };
         assert_eq!(bench.feed(Event::Tool(shown)), []);
     }
     bench.feed(result("a"));

@@ -3,16 +3,14 @@
 //! They are kept in the content store; the log names them, and every request reads them from there.
 
 use crate::domain::Image;
-use crate::domain::image::media_type;
+use crate::domain::bounds::in_words;
+use crate::domain::image::{LARGEST_IMAGE, media_type, too_large};
 use crate::ports::ToolListener;
 use crate::ports::tools::KeptResults;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Bytes of one. Anthropic's Messages takes 5 MB of base64, which writes four letters for three bytes; others take more.
-const LARGEST: usize = (5 << 20) / 4 * 3;
 
 /// Its longest side, in pixels: what Anthropic's Messages takes (its documentation, "Vision").
 const LONGEST_SIDE: usize = 8_000;
@@ -42,16 +40,17 @@ pub(super) async fn show(
             size.width, size.height
         )));
     }
-    if bytes.len() > LARGEST {
-        return Err(refused(&format!("it is larger than {} kB, the most that providers take", LARGEST >> 10)));
-    }
     let size = bytes.len() as u64;
+    if size > LARGEST_IMAGE {
+        return Err(refused(&too_large()));
+    }
+    let words = format!("[{name}: an image, {media_type}, {}]", in_words(bytes.len()));
     let Some(keeps) = keeps.clone() else { return Err(refused("nothing is kept here")) };
     let kept = tokio::task::spawn_blocking(move || keeps.keep(&bytes)).await;
     let hash = kept.unwrap_or_else(|error| Err(error.to_string())).map_err(|why| refused(&why))?;
     let image = Image { name: name.clone(), media_type: media_type.to_owned(), hash, bytes: size };
     listener.shows(image).await.map_err(|why| refused(&why))?;
-    Ok(format!("[{name}: an image, {media_type}, {size} bytes]"))
+    Ok(words)
 }
 
 /// Shows the images among the blocks of a result's `content`, as MCP and extensions have them, and puts words in their places.
