@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -88,13 +89,14 @@ fn messages(count: usize) -> Value {
 }
 
 /// Takes a conversation through every handler, as the stage does: each gets what those before it made of it.
-async fn pass(engine: &Engine, mut event: Value) -> Value {
+async fn pass(engine: &Engine, event: Value) -> Arc<Value> {
+    let mut event = Arc::new(event);
     for handler in engine.listing().handlers.clone() {
-        let (answer, _) = engine.call(handler, event.clone()).await.unwrap();
+        let (answer, _) = engine.call(handler, Arc::clone(&event)).await.unwrap();
         assert!(answer.error.is_none());
         let changed = answer.result.and_then(|mut result| Some(result.get_mut("messages")?.take())).or(answer.value);
         if let Some(messages) = changed {
-            event["messages"] = messages;
+            event = json!({ "messages": messages }).into();
         }
     }
     event

@@ -4,7 +4,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use levain::context::{Parts, Plan, Start, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// Work that takes as long as a test wants.
 #[derive(Clone, Default)]
@@ -227,6 +227,8 @@ struct Script {
     /// Holds up the writing of requests.
     encoding: Gate,
     asked: Arc<Mutex<Vec<CallRequest>>>,
+    /// Where an answer that has no end goes on.
+    rest: Arc<Mutex<Option<oneshot::Receiver<Play>>>>,
     /// The log, to look whether what is asked is in it.
     log: Arc<Mutex<Vec<Event>>>,
 }
@@ -251,7 +253,6 @@ impl Provider for Script {
     }
 
     fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {
-        use futures_util::StreamExt;
         let recorded = self
             .log
             .lock()
@@ -266,7 +267,13 @@ impl Provider for Script {
         let play = self.plays.lock().unwrap().pop_front().unwrap();
         let ends = play.iter().any(|piece| matches!(piece, Ok(ProviderEvent::Finished(_)) | Err(_)));
         let pieces = stream::iter(play);
-        if ends { Box::pin(pieces) } else { Box::pin(pieces.chain(stream::pending())) }
+        if ends {
+            return Box::pin(pieces);
+        }
+        match self.rest.lock().unwrap().take() {
+            Some(rest) => Box::pin(pieces.chain(stream::once(async { stream::iter(rest.await.unwrap()) }).flatten())),
+            None => Box::pin(pieces.chain(stream::pending())),
+        }
     }
 }
 
@@ -1474,6 +1481,120 @@ async fn parallel_calls_of_one_answer_run_at_once_and_are_told_in_its_order() {
     let told = asked[1].messages.last().unwrap().to_json();
     let place = |id: &str| told.find(&format!("seen by {id}")).unwrap();
     assert!(place("a") < place("b") && place("b") < place("c"), "{told}");
+}
+
+/// Tools of which `look` only reads; each run is told, and ends when it may.
+struct Told {
+    runs: mpsc::UnboundedSender<String>,
+    may_end: Arc<tokio::sync::Semaphore>,
+}
+
+impl ToolRunner for Told {
+    fn tools(&self) -> Vec<KnownTool> {
+        let tool = |name: &str, parallel| {
+            let spec = ToolSpec { name: name.into(), description: String::new(), schema: serde_json::json!({}) };
+            let (item, origin) = (name.to_owned(), Origin::Thread);
+            KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel, confinable: false, spec }
+        };
+        vec![tool("look", true), tool("change", false)]
+    }
+
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        _isolation: Isolation,
+        _listener: &'a dyn ToolListener,
+    ) -> tools::Waiting<'a, ToolOutcome> {
+        Box::pin(async move {
+            self.runs.send(format!("{item} {}", call.call_id.0)).unwrap();
+            self.may_end.acquire().await.unwrap().forget();
+            ToolOutcome { output: format!("{} saw {}", call.call_id.0, call.input["at"]), error: None }
+        })
+    }
+}
+
+/// The beginning of an answer with these calls, each whole but the last, which may be.
+fn calls(calls: &[(&str, &str)]) -> Play {
+    let pieces = calls.iter().zip(0..).flat_map(|((id, tool), index)| {
+        let started = ProviderEvent::ToolCallStarted { index, call_id: CallId((*id).into()), tool: (*tool).into() };
+        [Ok(started), Ok(ProviderEvent::ToolInput { index, partial_json: r#"{"at": 1}"#.into() })]
+    });
+    pieces.collect()
+}
+
+/// A thread whose first answer begins with `begun` and goes on with what is sent.
+fn answering(
+    begun: Play,
+) -> (Bench, oneshot::Sender<Play>, mpsc::UnboundedReceiver<String>, Arc<tokio::sync::Semaphore>) {
+    let (runs, told) = mpsc::unbounded_channel();
+    let may_end = Arc::new(tokio::sync::Semaphore::new(0));
+    let tools: Arc<dyn ToolRunner> = Arc::new(Told { runs, may_end: Arc::clone(&may_end) });
+    let plan = SlowPlan(Plan::default(), Gate::default());
+    let plays = vec![begun, vec![text("done"), end()]];
+    let bench = Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, (plan, Gate::default(), tools), None);
+    let (rest, goes_on) = oneshot::channel();
+    *bench.script.rest.lock().unwrap() = Some(goes_on);
+    (bench, rest, told, may_end)
+}
+
+#[tokio::test]
+async fn a_call_that_only_reads_runs_while_its_answer_still_arrives_and_runs_once() {
+    let (mut bench, rest, mut told, may_end) = answering(calls(&[("a", "look"), ("b", "look"), ("c", "look")]));
+    bench.ask("go").await;
+    let first = [told.recv().await.unwrap(), told.recv().await.unwrap()];
+    assert_eq!(first, ["look a", "look b"], "of the last call something may still arrive");
+    let noted = |event: &Event| matches!(event, Event::Tool(ToolEvent::ToolCallEarly { .. }));
+    assert_eq!(bench.disk.log.lock().unwrap().iter().filter(|event| noted(event)).count(), 2);
+    may_end.add_permits(3);
+    // Of what ran early, `b` turns out to be another call.
+    let more = ProviderEvent::ToolInput { index: 1, partial_json: " ".into() };
+    let changed = ProviderEvent::ToolInput { index: 1, partial_json: "x".into() };
+    rest.send(vec![Ok(more), Ok(changed), Ok(ProviderEvent::Finished(StopReason::ToolUse))]).unwrap();
+    may_end.add_permits(3);
+    bench.until_answer().await;
+    bench.until_answer().await;
+    told.close();
+    let mut later = Vec::new();
+    while let Some(run) = told.recv().await {
+        later.push(run);
+    }
+    assert_eq!(later, ["look c"], "`a` ran once");
+    let asked = bench.script.asked.lock().unwrap();
+    let results = asked[1].messages.last().unwrap().to_json();
+    assert!(results.contains("a saw 1") && results.contains("c saw 1"), "{results}");
+    assert!(!results.contains("b saw") && results.contains("Not run"), "{results}");
+}
+
+#[tokio::test]
+async fn what_changes_something_and_what_comes_behind_it_waits_for_the_whole_answer() {
+    let (mut bench, rest, mut told, may_end) =
+        answering(calls(&[("a", "look"), ("b", "change"), ("c", "look"), ("d", "look")]));
+    bench.ask("go").await;
+    assert_eq!(told.recv().await.unwrap(), "look a");
+    may_end.add_permits(4);
+    assert!(told.try_recv().is_err(), "nothing else began");
+    rest.send(vec![Ok(ProviderEvent::Finished(StopReason::ToolUse))]).unwrap();
+    bench.until_answer().await;
+    bench.until_answer().await;
+    let started = |event: &Event| matches!(event, Event::Tool(ToolEvent::ToolCallEarly { .. }));
+    assert_eq!(bench.disk.log.lock().unwrap().iter().filter(|event| started(event)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_began_early_ends_with_its_answer() {
+    let (mut bench, _rest, mut told, may_end) = answering(calls(&[("a", "look"), ("b", "look")]));
+    bench.ask("go").await;
+    assert_eq!(told.recv().await.unwrap(), "look a");
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    bench.until_idle().await;
+    may_end.add_permits(1);
+    tokio::task::yield_now().await;
+    assert_eq!(may_end.available_permits(), 1, "the call has been dropped");
+    let ran = |event: &Event| {
+        matches!(event, Event::Tool(ToolEvent::ToolCallStart { .. } | ToolEvent::ToolCallResult { .. }))
+    };
+    assert!(!bench.disk.log.lock().unwrap().iter().any(ran), "nothing came of it");
 }
 
 /// A tool whose results are long, or the same.

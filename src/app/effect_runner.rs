@@ -139,6 +139,7 @@ impl EffectRunner {
                 self.writes.spawn(made);
             }
             Effect::LoadThreads => self.load_threads(),
+            Effect::LoadArchived => self.look_at_threads(thread_rows::archived, Message::Archived),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
             Effect::LoadState { thread_id } => self.load_state(thread_id),
@@ -175,6 +176,10 @@ impl EffectRunner {
                 });
             }
             Effect::LoadBasis(coming) => self.load_basis(coming),
+            Effect::WhatIf(what_if) => self.list(move |setup| {
+                let shown = requests::as_if(setup, &what_if).map(Box::new);
+                Message::WhatIf(what_if, shown)
+            }),
             Effect::ViewRequest { whole, view } => {
                 self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));
             }
@@ -493,7 +498,11 @@ impl EffectRunner {
                 }
                 Upkeep::Archive => {
                     let archived = executor.archive(&thread_id, true).await;
-                    archived.map(|()| "is archived; `levain threads --archived` lists it").map_err(failed)
+                    archived.map(|()| "is archived; /archived lists it").map_err(failed)
+                }
+                Upkeep::Unarchive => {
+                    let listed = executor.archive(&thread_id, false).await;
+                    listed.map(|()| "is listed with the others again").map_err(failed)
                 }
                 Upkeep::Remove => executor.remove(&thread_id).await.map(|()| "is removed").map_err(failed),
             };

@@ -1,6 +1,7 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
 use crate::context::diff::{Change, Side, difference};
+use crate::context::what_if::{WhatIf, can_change, changed};
 use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::domain::{
     Assembly, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, ModelRef, Money, Origin, Preview, SentBody,
@@ -17,6 +18,7 @@ use crate::store::content::ContentStore;
 use crate::store::summary::Summary;
 use crate::store::{log, request};
 use crate::workbench::counter::{Basis, Coming};
+use crate::workbench::request::WhatIf as AsIf;
 use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown, Source};
 use crate::worker::host::REPLAY;
 use std::collections::BTreeMap;
@@ -79,6 +81,54 @@ pub(super) fn previewed(setup: &Setup, thread_id: ThreadId, preview: Preview) ->
     let last = shown.numbers.last().copied();
     tell_news(setup, &thread_id, last, &mut shown);
     shown
+}
+
+/// The request as it would be without some layers, marked by what is different from it as it is.
+///
+/// # Errors
+/// Why a layer cannot be left out.
+pub(super) fn as_if(setup: &Setup, asked: &AsIf) -> Result<RequestShown, String> {
+    let AsIf { whole, number, numbers, without } = asked;
+    let as_it_is = Side::from(&whole.assembly);
+    let fixed = without.iter().filter_map(|place| as_it_is.layers.get(*place)).find(|layer| !can_change(layer));
+    if let Some(layer) = fixed {
+        return Err(match layer.decision {
+            Decision::Included => format!("{} stays: the constitution is not up for change", layer.id),
+            Decision::Skipped { .. } => format!("{} is not in the request anyway", layer.id),
+        });
+    }
+    if without.is_empty() {
+        let mut shown = shown(setup, AssembledRequest::clone(whole));
+        (shown.number, shown.numbers) = (*number, numbers.clone());
+        return Ok(shown);
+    }
+    let now = changed(&as_it_is, &WhatIf { texts: without.iter().map(|place| (*place, None)).collect() });
+    let difference = difference(&as_it_is, &now);
+    let whole = AssembledRequest {
+        name: format!("{} as if", whole.name),
+        sent: None,
+        payload: None,
+        assembly: Assembly {
+            system: now.system,
+            messages: now.messages.into_iter().map(Entry::new).collect(),
+            layers: now.layers,
+            texts: now.texts.into_iter().map(Into::into).collect(),
+        },
+        ..AssembledRequest::clone(whole)
+    };
+    let spend = cost_of(setup, &whole);
+    let mut shown = shown(setup, whole);
+    shown.size.extend(spend.map(|spend| format!(" · ~{spend}")));
+    (shown.number, shown.numbers) = (*number, numbers.clone());
+    shown.since = Some(format!("what if: {}", difference.in_short()));
+    // What is left out can still be read.
+    let texts = &asked.whole.assembly.texts;
+    for place in without {
+        if let (Some(row), Some(text)) = (shown.layers.get_mut(*place), texts.get(*place)) {
+            (row.text, row.absence) = (Arc::clone(text), Some("taken out, to see what if".to_owned()));
+        }
+    }
+    Ok(shown)
 }
 
 /// What sending the request costs, without its answer; none where no price is known or nothing is paid.

@@ -484,11 +484,13 @@ impl App {
             | Effect::LoadBeside { .. }
             | Effect::PreviewRequest { .. }
             | Effect::ViewRequest { .. }
+            | Effect::WhatIf(_)
             | Effect::LoadBasis(_)
             | Effect::Revive { .. }
             | Effect::Send { .. }
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
+            | Effect::LoadArchived
             | Effect::LoadBudget { .. }
             | Effect::LoadState { .. }
             | Effect::LoadTimeline { .. }

@@ -15,8 +15,17 @@ const MOST_THREADS: usize = 10_000;
 /// The threads that nobody put away, each below the one that started it. They are rows each by itself, and no long array of
 /// them: what such a one took is seldom given back to the system.
 pub(super) fn listed(threads: &Threads) -> Result<Vec<Arc<ThreadRow>>, StoreError> {
+    rows(threads, Part::Open)
+}
+
+/// Those that were put away, likewise.
+pub(super) fn archived(threads: &Threads) -> Result<Vec<Arc<ThreadRow>>, StoreError> {
+    rows(threads, Part::Archived)
+}
+
+fn rows(threads: &Threads, part: Part) -> Result<Vec<Arc<ThreadRow>>, StoreError> {
     let mut said = Said::default();
-    let rows = threads.list_as(Part::Open, MOST_THREADS, |entry| Arc::new(said.row(entry)))?;
+    let rows = threads.list_as(part, MOST_THREADS, |entry| Arc::new(said.row(entry)))?;
     let with_level = |(mut row, level): (Arc<ThreadRow>, usize)| {
         if let Some(row) = Arc::get_mut(&mut row) {
             row.level = level;

@@ -319,7 +319,7 @@ fn again(
         };
         pipeline::value(&setup.layout, &hash)?
     };
-    let call = HandlerCall { event: event.clone(), facts: json!({}), preview: true };
+    let call = HandlerCall { event: event.clone().into(), facts: json!({}), preview: true };
     let begun = Instant::now();
     let asked = async { tokio::time::timeout(handler.deadline, handlers.ask(handler, &call)).await };
     let reply = runtime.block_on(asked);

@@ -343,6 +343,7 @@ commands! {
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
     ThreadsAttention "threads.attention" "Threads that need you" "List the threads that wait for you first, then those that failed." / "attention";
     ThreadMarkTree "thread.mark_tree" "Mark the tree" "Mark the chosen thread and all below it, or take these marks off." [hidden];
+    ThreadsArchived "threads.archived" "Archived threads" "List the archived threads; again lists the others." / "archived";
     ThreadsOrder "threads.order" "Order" "Put the list into another order: trees, needs you, cost, quiet the longest." [hidden];
     ThreadMark "thread.mark" "Mark" "Mark the chosen thread: stop, kill and archive are for all that are marked." [hidden];
     ThreadPeek "thread.peek" "Look into the thread" "Show the chosen thread in the place of the list, live; again for the list." [hidden];
@@ -419,6 +420,7 @@ commands! {
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
     LayerNextOut "layer.next_out" "Next layer that was left out" "Choose the next layer that is not in the request, and see why." [hidden];
     LayerPreviousOut "layer.previous_out" "Layer before that was left out" "Choose the layer before that is not in the request." [hidden];
+    LayerWhatIf "layer.what_if" "What if without it" "Show the request as it would be without the layer; again with it." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];

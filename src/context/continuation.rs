@@ -1,4 +1,5 @@
-//! What a thread is told that goes on with the work of another: the body of the directive that is named for it, else an item.
+//! What is said when the window is full: how older messages are summarised, and what a thread is told that goes on with the work of
+//! another. For each a directive may name one whose body is used; else an item is.
 
 use super::chain::Link;
 use super::facts::Start;
@@ -13,14 +14,37 @@ pub(super) const CONTINUATION: &str = "levain/core/Continuation";
 /// What follows where that item may not be used.
 pub(super) const PLAIN: &str = "a thread that is handed off gets a plain message to go on";
 
-/// By this element of its metadata a directive names the one whose body is told.
-const NAMED: &str = "continuation_directive";
+/// By such an element of its metadata a directive names another one, and what holds where that is not used.
+type Element = (&'static str, &'static str);
 
-/// What the directive that `own` names says, with what is known of the thread filled in; none where it names none, and where
-/// that does not read, which goes into `problems`.
-pub(super) fn named(own: &Link, start: &Start, library: &dyn Library, problems: &mut Vec<Problem>) -> Option<Piece> {
+/// Whose body asks for the summary of older messages.
+const SUMMARISES: Element = ("summary_directive", "older messages are summarised as usual");
+
+/// Whose body is told to the thread that goes on.
+const GOES_ON: Element = ("continuation_directive", "a thread that goes on is told the usual message");
+
+/// What the directives say that `own` names to ask for summaries, and for the thread that goes on, with what is known of the thread filled
+/// in; none where it names none, and where that does not read, which goes into `problems`.
+pub(super) fn named(
+    own: Option<&Link>,
+    start: &Start,
+    library: &dyn Library,
+    problems: &mut Vec<Problem>,
+) -> (Option<Piece>, Option<Piece>) {
+    let Some(own) = own else { return (None, None) };
+    let mut named = |element| said(element, own, start, library, problems);
+    (named(SUMMARISES), named(GOES_ON))
+}
+
+fn said(
+    (element, until_then): Element,
+    own: &Link,
+    start: &Start,
+    library: &dyn Library,
+    problems: &mut Vec<Problem>,
+) -> Option<Piece> {
     let directive = &own.loaded.value;
-    let (_, named) = directive.other.iter().find(|(name, _)| name == NAMED)?;
+    let (_, named) = directive.other.iter().find(|(name, _)| name == element)?;
     let id = named.value.trim();
     match library.directive(id) {
         Ok(loaded) => {
@@ -46,8 +70,8 @@ pub(super) fn named(own: &Link, start: &Start, library: &dyn Library, problems: 
         }
         Err(why) => {
             let file = Path::new(&own.loaded.file);
-            let message = format!("its {NAMED} is not used: {why}");
-            let remedy = "fix the id; until then a thread that goes on is told the usual message";
+            let message = format!("its {element} is not used: {why}");
+            let remedy = format!("fix the id; until then {until_then}");
             problems.push(Problem::at(file, named.lines.0, Severity::Warning, message, remedy));
             None
         }

@@ -235,9 +235,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     ]
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
-    let compaction = planning.optional(COMPACTION, "older messages cannot be summarised");
-    let named = chain.last().and_then(|own| continuation::named(own, ask.start, library, &mut planning.problems));
-    let continuation = named.or_else(|| planning.optional(CONTINUATION, PLAIN));
+    let (summarises, goes_on) = continuation::named(chain.last(), ask.start, library, &mut planning.problems);
+    let compaction = summarises.or_else(|| planning.optional(COMPACTION, "older messages cannot be summarised"));
+    let continuation = goes_on.or_else(|| planning.optional(CONTINUATION, PLAIN));
     let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
     problems.extend(permitted.problems.into_iter().chain(planning.problems));

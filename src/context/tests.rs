@@ -143,6 +143,28 @@ fn a_directive_names_the_one_whose_body_a_thread_is_told_that_goes_on() {
     assert!(told.is_some_and(|told| told.contains("team/gone")), "{:?}", plan.problems);
 }
 
+#[test]
+fn a_directive_names_the_one_whose_body_asks_for_summaries() {
+    let named = |id: &str| {
+        let mut library = TestLibrary::default().knowledge("levain/core/Compaction", "Summarise.").directive(
+            "team/ship",
+            "",
+            &format!("<summary_directive>{id}</summary_directive>"),
+        );
+        let body = "```xml\n<directive name=\"short\"></directive>\n```\nKeep names, of {input:original_directive}.\n";
+        library.directives.insert("team/short".to_owned(), body.to_owned());
+        planned(&library, "team/ship", "hooks: []\n").unwrap()
+    };
+    assert_eq!(&*named("team/short").compaction.unwrap().text, "Keep names, of team/ship.");
+    let plan = named("team/gone");
+    assert_eq!(&*plan.compaction.unwrap().text, "Summarise.");
+    assert!(
+        plan.problems.iter().any(|problem| problem.to_string().contains("summary_directive")),
+        "{:?}",
+        plan.problems
+    );
+}
+
 const IDENTITY: &str = "levain/core/Identity";
 const BEHAVIOR: &str = "levain/core/Behavior";
 const EXECUTE: &str = "levain/core/protocol/execute";

@@ -92,6 +92,7 @@ impl Postmortem {
             Event::Prompt(_) => self.end = None,
             Event::Tool(
                 ToolEvent::ToolProcess { .. }
+                | ToolEvent::ToolCallEarly { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
                 | ToolEvent::ResultImage { .. }

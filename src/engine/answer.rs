@@ -34,6 +34,14 @@ enum Open {
     Call { index: u32, call_id: CallId, tool: String, json: String, size: usize },
 }
 
+impl Open {
+    /// The call with what has arrived of its arguments.
+    fn call(&self) -> Option<ToolCall> {
+        let Self::Call { call_id, tool, json, .. } = self else { return None };
+        Some(ToolCall { call_id: call_id.clone(), tool: tool.clone(), input: read_arguments(json) })
+    }
+}
+
 /// Text that is no argument.
 const NO_CALL: (usize, usize, &str) = (0, usize::MAX, "");
 
@@ -186,6 +194,14 @@ impl Answer {
         answer
     }
 
+    /// The call at this place among those of the answer, once the block behind it has begun: no provider adds to a call then, though
+    /// one might.
+    #[must_use]
+    pub fn call_before_another(&self, place: usize) -> Option<ToolCall> {
+        let behind = self.blocks.split_last()?.1;
+        behind.iter().filter_map(Open::call).nth(place)
+    }
+
     #[must_use]
     pub fn stop(&self) -> Option<&StopReason> {
         self.stop.as_ref()
@@ -248,11 +264,7 @@ impl Answer {
                 Some(Block::Thinking { text: text.clone(), signature: signature.clone() })
             }
             Open::Redacted(data) => Some(Block::RedactedThinking { data: data.clone() }),
-            Open::Call { call_id, tool, json, .. } => Some(Block::ToolCall(ToolCall {
-                call_id: call_id.clone(),
-                tool: tool.clone(),
-                input: read_arguments(json),
-            })),
+            Open::Call { .. } => block.call().map(Block::ToolCall),
         });
         Message { role: Role::Assistant, blocks: blocks.collect() }
     }

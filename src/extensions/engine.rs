@@ -111,8 +111,12 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Gone`].
-    pub async fn call(&self, handler: Registration, payload: Value) -> Result<(Answer, Told), EngineError> {
-        self.ask(Ask::Handler { handler, payload }, false).await
+    pub async fn call(
+        &self,
+        handler: Registration,
+        payload: impl Into<Arc<Value>>,
+    ) -> Result<(Answer, Told), EngineError> {
+        self.ask(Ask::Handler { handler, payload: payload.into() }, false).await
     }
 
     /// Asks for something; with `preview` nothing may be left behind. Losing the future interrupts it.

@@ -12,8 +12,9 @@ use super::plain::{Json, Plain, is_same};
 use super::realm::{Begun, EngineError, Fault, Realm, Waits};
 use super::settings::Settings;
 use rquickjs::function::Rest;
-use rquickjs::{Ctx, Function, IntoJs as _, Module, Object};
+use rquickjs::{Ctx, Function, IntoJs as _, Module, Object, Persistent};
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -41,12 +42,20 @@ struct Pending {
 /// Whether a call may leave nothing behind, whether nobody waits for it any more, and who gets its answer.
 type Terms = (bool, Lost, oneshot::Sender<(Answer, Told)>);
 
+/// The large event that was given last, and what it is in the engine, where its handler left it as it was: the next in the chain is given
+/// the same.
+type Unchanged = Rc<RefCell<Option<(Arc<Value>, Persistent<rquickjs::Value<'static>>)>>>;
+
+/// Events that are worth it.
+const LARGE: [&str; 2] = ["context", "before_provider_request"];
+
 type Then = Box<dyn FnOnce(&mut EventLoop, Result<Plain, Fault>)>;
 
 /// See the module.
 pub(super) struct EventLoop {
     /// Before the realm: what belongs to one must not outlive it.
     pending: Vec<Pending>,
+    unchanged: Unchanged,
     realm: Realm,
     settings: Rc<Settings>,
     /// Nobody wants anything any more.
@@ -81,6 +90,7 @@ impl EventLoop {
         let (pending, loaded, numbers) = (Vec::new(), Vec::new(), HashMap::new());
         Ok(Self {
             pending,
+            unchanged: Unchanged::default(),
             realm,
             settings,
             gone,
@@ -264,6 +274,7 @@ impl EventLoop {
     /// A fresh realm with the files that were loaded in this one.
     fn begin_again(&mut self) {
         self.is_broken = false;
+        *self.unchanged.borrow_mut() = None;
         for one in std::mem::take(&mut self.pending) {
             self.finish(one, Err(Fault::Forsaken));
         }
@@ -442,7 +453,7 @@ impl EventLoop {
         found.and_then(|one| one.get("path")?.as_str()).map(PathBuf::from).unwrap_or_default()
     }
 
-    fn ask_handler(&mut self, handler: Registration, payload: Value, terms: Terms) {
+    fn ask_handler(&mut self, handler: Registration, given: Arc<Value>, terms: Terms) {
         if self.is_stale {
             self.publish();
         }
@@ -456,17 +467,31 @@ impl EventLoop {
             let _gone = terms.2.send((answer, Told::default()));
             return;
         };
-        let (given, name) = (Rc::new(payload), event);
+        let known = self.unchanged.borrow_mut().take().filter(|(known, _)| Arc::ptr_eq(known, &given));
+        let made = Rc::new(RefCell::new(known.map(|(_, made)| made)));
+        let (unchanged, asked, large) =
+            (Rc::clone(&self.unchanged), Arc::clone(&given), LARGE.contains(&event.as_str()));
+        let (name, as_made) = (event, Rc::clone(&made));
         let begin = move |realm: &Realm, lost: &Lost| {
             realm.begin(Some(lost), |ctx, api| {
-                let payload = Json(&given).into_js(ctx)?;
-                let given = Rc::clone(&given);
+                let known = made.borrow().clone();
+                let payload = match known {
+                    Some(known) => known.restore(ctx)?,
+                    None => Json(&given).into_js(ctx)?,
+                };
+                *made.borrow_mut() = large.then(|| Persistent::save(ctx, payload.clone()));
+                let given = Arc::clone(&given);
                 let is_same = move |field: String, value: rquickjs::Value<'_>| is_same(&value, &given[&*field]);
                 let is_same = Function::new(ctx.clone(), is_same)?;
                 api.get::<_, Function<'_>>("callHandler")?.call((number, name, payload, Plain::map([]), is_same))
             })
         };
-        let changed = |mut record: Plain, answer: &mut Answer| answer.value = record.take("value").map(Value::from);
+        let changed = move |mut record: Plain, answer: &mut Answer| {
+            answer.value = record.take("value").map(Value::from);
+            if answer.value.is_none() && answer.error.is_none() {
+                *unchanged.borrow_mut() = as_made.borrow_mut().take().map(|made| (asked, made));
+            }
+        };
         self.begin((path, index), terms, begin, changed);
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// A line that an extension wrote: `console`, or `process.stdout`.
@@ -95,7 +96,7 @@ pub struct Listing {
 #[derive(Debug)]
 pub enum Ask {
     /// A handler, about an event with these fields.
-    Handler { handler: Registration, payload: Value },
+    Handler { handler: Registration, payload: Arc<Value> },
     /// A command, with what stands behind its name.
     Command { name: String, arguments: String },
     /// A function of the JavaScript side by its name in `HOST.md`, with its arguments.

@@ -27,8 +27,8 @@ pub struct Handler {
 /// What a handler is asked.
 #[derive(Clone, Debug)]
 pub struct HandlerCall {
-    /// The event of the stage.
-    pub event: Value,
+    /// The event of the stage. As long as nobody changes it, all handlers are given the same.
+    pub event: Arc<Value>,
     /// What is known of the thread, for conditions.
     pub facts: Value,
     /// Somebody only looks at what would be sent: nothing may be left behind.

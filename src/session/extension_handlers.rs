@@ -402,8 +402,13 @@ impl ExtensionHandlers {
         let offered = self.offered();
         let (_, registration) = offered.handlers.iter().find(|(known, _)| known == handler)?;
         let engine = self.loaded().engine.clone()?;
-        let event = tools_of_pi::named(call.event.clone());
-        let pieces = if handler.stage == Stage::ToolCall { tools_of_pi::pieces(&event) } else { vec![event] };
+        let event = match call.event.get("toolName") {
+            Some(_) => tools_of_pi::named(Value::clone(&call.event)).into(),
+            None => Arc::clone(&call.event),
+        };
+        let is_guard = handler.stage == Stage::ToolCall;
+        let pieces: Vec<Arc<Value>> =
+            if is_guard { tools_of_pi::pieces(&event).into_iter().map(Arc::new).collect() } else { vec![event] };
         let (mut answers, mut said) = (Vec::new(), Vec::new());
         for payload in pieces {
             let ask = Ask::Handler { handler: registration.clone(), payload };

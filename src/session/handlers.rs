@@ -154,7 +154,7 @@ impl FileHandlers {
                     keeper: Keeper::Process(program().map_err(|error| error.to_string())?),
                     confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
                 };
-                let mut question = event.clone();
+                let mut question = Value::clone(event);
                 if let Value::Object(map) = &mut question {
                     map.insert("preview".to_owned(), call.preview.into());
                     map.insert("thread".to_owned(), call.facts.clone());
@@ -397,7 +397,7 @@ impl FileHandlers {
             one.id == handler.id && one.stage == handler.stage && at
         };
         let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
-        let mut fields = call.event.clone();
+        let mut fields = Value::clone(&call.event);
         if let Value::Object(map) = &mut fields {
             map.insert("thread".to_owned(), call.facts.clone());
             map.insert("preview".to_owned(), call.preview.into());

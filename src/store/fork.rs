@@ -296,6 +296,7 @@ fn words(event: Event) -> Option<Event> {
         | Event::Approval(_)
         | Event::Tool(
             ToolEvent::ToolProcess { .. }
+            | ToolEvent::ToolCallEarly { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::CallPrepared { .. }
             | ToolEvent::ResultPrepared { .. },

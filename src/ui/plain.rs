@@ -381,7 +381,7 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         Some(request) => heading(&format!("Context: {}", request.heading()), text),
         None => {
             heading(
-                &format!("List: {}, {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
+                &format!("List: {}, {} of {}", model.list_title(picker), picker.shown.len(), picker.entries.len()),
                 text,
             );
         }

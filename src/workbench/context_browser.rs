@@ -6,7 +6,7 @@ use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, Promp
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
-use super::request::{AssembledRequest, Compared};
+use super::request::{AssembledRequest, Compared, WhatIf};
 use crate::domain::{Severity, WireForm};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct ContextBrowser {
     pub items: Vec<ItemRow>,
     /// The request whose layers are listed.
     pub request: Option<RequestShown>,
+    /// What was taken from it, where it is shown as it would be.
+    pub(super) what_if: Option<WhatIf>,
     /// What was asked for last.
     pub(super) wanted: Wanted,
     /// It, another or a page about it was asked for and has not come.

@@ -78,7 +78,10 @@ impl Model {
             body: None,
             group,
         };
-        thread_order::arranged(self.thread_order, &self.threads).into_iter().map(entry).collect()
+        thread_order::arranged(self.thread_order, self.archived.as_ref().unwrap_or(&self.threads))
+            .into_iter()
+            .map(entry)
+            .collect()
     }
 
     pub(super) fn theme_entries(&self) -> Vec<Entry> {

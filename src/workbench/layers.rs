@@ -6,11 +6,12 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::perform::slash;
 use super::picker::{Choice, Entry, Picker, PickerKind};
-use super::request::View;
+use super::request::{View, WhatIf};
 use super::thread_view::Link;
 use crate::domain::FrozenRequest;
 use crate::domain::Mentions;
 use crate::domain::event::PromptMode;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The kind of preview that shows a layer.
@@ -79,9 +80,48 @@ impl Model {
         }]
     }
 
+    /// Takes the chosen layer out of the request that is shown, or puts it back.
+    pub(super) fn what_if(&self) -> Vec<Effect> {
+        let place = self.layers_picker().and_then(Picker::chosen).map(|entry| &entry.choice);
+        let (Some(&Choice::Layer(place)), Some(request)) = (place, &self.browser.request) else { return Vec::new() };
+        let Some(whole) = request.whole.clone() else { return Vec::new() };
+        let as_it_is =
+            || WhatIf { whole, number: request.number, numbers: request.numbers.clone(), without: BTreeSet::new() };
+        let mut what_if = self.browser.what_if.clone().unwrap_or_else(as_it_is);
+        if !what_if.without.remove(&place) {
+            what_if.without.insert(place);
+        }
+        vec![Effect::WhatIf(what_if)]
+    }
+
+    /// Shows the request as it would be, unless another is on the screen by now.
+    pub(super) fn what_if_made(&mut self, what_if: WhatIf, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
+        self.browser.awaits = false;
+        let shown = self.browser.what_if.as_ref().map(|before| &before.whole);
+        let shown = shown.or(self.browser.request.as_ref().and_then(|request| request.whole.as_ref()));
+        if shown != Some(&what_if.whole) || self.layers_picker().is_none() {
+            return Vec::new();
+        }
+        self.changed = true;
+        match request {
+            Ok(request) => {
+                self.browser.request = Some(*request);
+                self.browser.what_if = Some(what_if).filter(|what_if| !what_if.without.is_empty());
+                self.browser.preview = None;
+                self.refill(PickerKind::Layers);
+                self.page_again()
+            }
+            Err(why) => {
+                self.say(Level::Info, why);
+                Vec::new()
+            }
+        }
+    }
+
     fn open_layers(&mut self) {
         if self.layers_picker().is_none() {
             self.browser.request = None;
+            self.browser.what_if = None;
             self.pick(PickerKind::Layers, true);
         }
     }
@@ -116,6 +156,10 @@ impl Model {
 
     /// Sends the request on the screen as it is.
     pub(super) fn send_shown(&mut self) -> Vec<Effect> {
+        if self.browser.what_if.is_some() {
+            self.say(Level::Info, "this is only what would be: put the layers back to send it");
+            return Vec::new();
+        }
         let Some(request) = &self.browser.request else { return Vec::new() };
         let Some(held) = request.held.clone().filter(|_| self.can_send_shown()) else {
             self.say(Level::Info, "there is nothing to send yet: write a prompt first");
@@ -183,6 +227,7 @@ impl Model {
                     self.say(Level::Info, format!("changed since you looked: {}", changed.join(", ")));
                 }
                 self.browser.request = Some(*request);
+                self.browser.what_if = None;
                 self.browser.preview = None;
                 self.refill(PickerKind::Layers);
             }

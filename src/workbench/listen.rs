@@ -551,6 +551,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::Approval(ApprovalEvent::ApprovalGiven { .. } | ApprovalEvent::PermissionDenied { .. })
         | Event::Tool(
             ToolEvent::ToolProcess { .. }
+            | ToolEvent::ToolCallEarly { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::ResultKept { .. }
             | ToolEvent::ResultImage { .. }

@@ -7,6 +7,7 @@ use super::picker::{Choice, Picker, PickerKind};
 use super::thread_order;
 use crate::domain::tree::below;
 use crate::domain::{ThreadId, ThreadOrder};
+use std::sync::Arc;
 
 /// A thread is removed by a second word within so many milliseconds of the first.
 const AGAIN_WITHIN: u64 = 10_000;
@@ -140,8 +141,47 @@ impl Model {
     /// Lists the threads, those first that go on only once the person does something.
     pub(super) fn show_attention(&mut self) -> Vec<Effect> {
         self.thread_order = ThreadOrder::NeedsYou;
+        self.archived = None;
         self.pick(PickerKind::Threads, !self.threads_loaded);
         vec![Effect::LoadThreads]
+    }
+
+    /// Lists the archived threads, or where the list has them, the others.
+    pub(super) fn show_archived(&mut self) -> Vec<Effect> {
+        if self.lists_archived() {
+            self.archived = None;
+            self.pick(PickerKind::Threads, !self.threads_loaded);
+            return vec![Effect::LoadThreads];
+        }
+        self.archived = Some(Vec::new());
+        self.pick(PickerKind::Threads, true);
+        vec![Effect::LoadArchived]
+    }
+
+    /// Whether the list of threads is open and has the archived ones.
+    #[must_use]
+    pub fn lists_archived(&self) -> bool {
+        let is_open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads);
+        is_open && self.archived.is_some()
+    }
+
+    /// Takes over which threads are archived, if they are listed.
+    pub(super) fn take_archived(&mut self, rows: Vec<Arc<ThreadRow>>) {
+        if self.lists_archived() {
+            self.archived = Some(rows);
+            self.refill(PickerKind::Threads);
+        }
+    }
+
+    /// Puts the threads away; in the list of those, lists them with the others again.
+    pub(super) fn archive_threads(&mut self) -> Vec<Effect> {
+        self.manage(if self.lists_archived() { &Upkeep::Unarchive } else { &Upkeep::Archive })
+    }
+
+    /// What an open list is called.
+    #[must_use]
+    pub fn list_title(&self, picker: &Picker) -> &'static str {
+        if self.lists_archived() { "archived threads" } else { picker.kind.title() }
     }
 
     /// Begins to write what the chosen thread is called.

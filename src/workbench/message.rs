@@ -6,7 +6,7 @@ use super::export_form::ExportForm;
 use super::fork::{ForkMade, Forking};
 pub use super::rows::{PipelineLine, PromptRow};
 
-use super::request::{AssembledRequest, PageContent, View};
+use super::request::{AssembledRequest, PageContent, View, WhatIf};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
@@ -98,6 +98,8 @@ pub enum Message {
     },
     /// All threads of the project, newest first.
     Threads(Vec<Arc<ThreadRow>>),
+    /// The archived threads.
+    Archived(Vec<Arc<ThreadRow>>),
     /// Nobody runs the thread that was opened.
     Alone {
         thread_id: ThreadId,
@@ -178,6 +180,8 @@ pub enum Message {
         number: Option<u32>,
         request: Result<Box<RequestShown>, String>,
     },
+    /// The request as it would be (answer to [`Effect::WhatIf`]), or why it cannot be so.
+    WhatIf(WhatIf, Result<Box<RequestShown>, String>),
     /// A page about the request on the screen (answer to [`Effect::ViewRequest`]), or why there is none.
     Page(Result<Box<PageContent>, String>),
     /// What is known of the coming request (answer to [`Effect::LoadBasis`]).
@@ -237,6 +241,7 @@ impl Message {
             Self::Worker(..) => "worker",
             Self::Disconnected { .. } => "disconnected",
             Self::Threads(_) => "threads",
+            Self::Archived(_) => "archived",
             Self::ThreadsChanged => "threads changed",
             Self::Alone { .. } => "alone",
             Self::Running(_) => "running",
@@ -266,6 +271,7 @@ impl Message {
             Self::Directives(_) => "directives",
             Self::Items(_) => "items",
             Self::Request(_) => "request",
+            Self::WhatIf(..) => "what if",
             Self::Page(_) => "page",
             Self::Basis(_) => "basis",
             Self::Beside { .. } => "beside",
@@ -469,6 +475,8 @@ pub enum Upkeep {
     Kill,
     Rename(String),
     Archive,
+    /// List it with the others again.
+    Unarchive,
     /// Remove it and all it said.
     Remove,
 }
@@ -565,6 +573,8 @@ pub enum Effect {
         request: Option<u32>,
     },
     LoadThreads,
+    /// Read which threads are archived (answer: [`Message::Archived`]).
+    LoadArchived,
     /// Read what the threads did of the tree that this one is of.
     LoadTimeline {
         thread_id: ThreadId,
@@ -669,6 +679,8 @@ pub enum Effect {
     },
     /// Reckon what the coming request comes to without its prompt.
     LoadBasis(Coming),
+    /// Show a request as it would be without these layers, by their places (answer: [`Message::WhatIf`]).
+    WhatIf(WhatIf),
     /// Write a page about a request.
     ViewRequest {
         whole: Arc<AssembledRequest>,

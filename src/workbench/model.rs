@@ -95,6 +95,8 @@ pub struct Model {
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
     pub panel: Option<bool>,
+    /// The archived threads, while the list shows those.
+    pub(super) archived: Option<Vec<Arc<ThreadRow>>>,
     /// What was last chosen from the palette, the newest first.
     pub(super) recent: Vec<CommandId>,
     pub themes: Vec<String>,
@@ -183,6 +185,7 @@ impl Model {
             threads: Vec::new(),
             models: Vec::new(),
             panel: None,
+            archived: None,
             recent: Vec::new(),
             themes: options.themes,
             theme: options.theme,

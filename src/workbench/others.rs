@@ -10,7 +10,9 @@ impl Model {
     /// Asks for as much of the threads as is shown: all rows for a list, else those that ask.
     pub(super) fn look_at_threads(&mut self) -> Vec<Effect> {
         let listed = geometry::shows_panel(self) || self.has_kin() || self.list(PickerKind::Threads).is_some();
-        vec![if listed { Effect::LoadThreads } else { Effect::LookForRunning }]
+        let archived = self.lists_archived().then_some(Effect::LoadArchived);
+        let looked = if listed { Effect::LoadThreads } else { Effect::LookForRunning };
+        std::iter::once(looked).chain(archived).collect()
     }
 
     /// Takes over who asks, and tells of whoever did not before. The title says it too, so that nothing which was told

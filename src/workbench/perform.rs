@@ -138,6 +138,7 @@ impl Model {
             CommandId::RequestDrop => return self.drop_shown(),
             CommandId::LayerOpen => return self.open_layer(),
             CommandId::LayerCopy => return self.copy_layer(),
+            CommandId::LayerWhatIf => return self.what_if(),
             CommandId::LayerNextOut => self.next_left_out(true),
             CommandId::LayerPreviousOut => self.next_left_out(false),
             CommandId::ReadOpen => return self.open_chosen(),
@@ -148,7 +149,9 @@ impl Model {
             | CommandId::SearchClear
             | CommandId::SearchNext
             | CommandId::SearchPrevious => self.search(layout, command),
+            CommandId::ThreadsArchived => return self.show_archived(),
             CommandId::ThreadsShow => {
+                self.archived = None;
                 self.pick(PickerKind::Threads, !self.threads_loaded);
                 return vec![Effect::LoadThreads];
             }
@@ -211,7 +214,7 @@ impl Model {
             CommandId::ThreadsAttention => return self.show_attention(),
             CommandId::ThreadRename if self.chosen_thread().is_some() => self.begin_naming(),
             CommandId::ThreadRename => self.say(Level::Info, "write the name behind it: /rename NAME"),
-            CommandId::ThreadArchive => return self.manage(&Upkeep::Archive),
+            CommandId::ThreadArchive => return self.archive_threads(),
             CommandId::ThreadRemove => return self.remove_thread(),
             CommandId::AppTrust => {
                 self.browser.runs = None;

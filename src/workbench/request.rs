@@ -1,6 +1,7 @@
 //! A request as it is looked at, and the pages that are made about it.
 
 use crate::domain::{Assembly, ModelRef, SentBody, ThreadId, WireForm};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +19,18 @@ pub struct AssembledRequest {
     pub payload: Option<String>,
     /// With a layer for each tool.
     pub assembly: Assembly,
+}
+
+/// A request from which layers are taken to see what it would be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WhatIf {
+    /// As it is.
+    pub whole: Arc<AssembledRequest>,
+    /// Its number, and those of all requests of the thread.
+    pub number: Option<u32>,
+    pub numbers: Vec<u32>,
+    /// The layers that are left out, by their places in it.
+    pub without: BTreeSet<usize>,
 }
 
 /// What a page shows of a request.

@@ -407,7 +407,9 @@ impl Model {
     pub(super) fn show_difference(&mut self) -> Vec<Effect> {
         let Some(request) = &self.browser.request else { return Vec::new() };
         let Some(whole) = &request.whole else { return Vec::new() };
-        let marked = self.browser.marked.as_ref().filter(|marked| *marked != whole);
+        // What would be is compared with what is.
+        let as_it_is = self.browser.what_if.as_ref().map(|what_if| &what_if.whole);
+        let marked = as_it_is.or(self.browser.marked.as_ref()).filter(|marked| *marked != whole);
         let before = match request.number {
             None => request.numbers.last(),
             Some(number) => request.numbers.iter().rev().find(|other| **other < number),

@@ -68,6 +68,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             }
             effects
         }
+        Message::Archived(rows) => {
+            model.take_archived(rows);
+            Vec::new()
+        }
         Message::Timeline(rows) => {
             model.show_timeline(rows);
             Vec::new()
@@ -161,6 +165,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Basis(basis) => model.basis_read(*basis),
+        Message::WhatIf(what_if, request) => model.what_if_made(what_if, request),
         Message::Page(page) => model.page_made(page),
         Message::Items(items) => {
             model.items_listed(items);
@@ -188,7 +193,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     };
     effects.extend(model.want_listed());
     let asks = |effect: &Effect| {
-        matches!(effect, Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. })
+        matches!(
+            effect,
+            Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. } | Effect::WhatIf(_)
+        )
     };
     model.browser.awaits |= effects.iter().any(asks);
     effects.extend(model.follow_beside());

@@ -37,6 +37,9 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<String>,
     },
+    /// A call that only reads begins while its answer still arrives: nothing that is left to arrive, and nobody, could keep it from
+    /// running. `tool_call_start` follows once the answer is whole. Where the answer breaks off it does not, and nothing comes of it.
+    ToolCallEarly { call_id: CallId, item: String, input: serde_json::Value },
     /// A call is through its handlers. It is judged and run with `input` where they made another one, and not at all where
     /// one of them blocked it.
     CallPrepared {
@@ -98,6 +101,7 @@ impl ToolEvent {
             // Why a call was blocked is its result.
             Self::CallPrepared { .. }
             | Self::ToolCallStart { .. }
+            | Self::ToolCallEarly { .. }
             | Self::FileCheckpointed { .. }
             | Self::ToolProcess { .. }
             | Self::ResultKept { .. }
@@ -113,6 +117,7 @@ impl ToolEvent {
         matches!(
             self,
             Self::ToolCallStart { .. }
+                | Self::ToolCallEarly { .. }
                 | Self::FileCheckpointed { .. }
                 | Self::ToolProcess { .. }
                 | Self::ShellStarted { .. }

@@ -373,14 +373,21 @@ impl<A: Audience> Driver<A> {
 
     /// Steps as they are recorded: what handlers got and made is in the content store.
     pub(super) fn kept_steps(&mut self, asked: Vec<Asked>) -> Vec<Step> {
-        asked
-            .into_iter()
-            .map(|Asked { step, before, after }| {
-                let before = before.and_then(|value| self.keep_value(value));
-                let after = after.and_then(|value| self.keep_value(value));
-                Step { before, after, ..step }
-            })
-            .collect()
+        // Handlers that change nothing all got the same.
+        let mut last: Option<(Arc<Value>, Option<ContentHash>)> = None;
+        let mut keep = |value: Arc<Value>| match &last {
+            Some((same, hash)) if Arc::ptr_eq(same, &value) => hash.clone(),
+            Some(_) | None => {
+                let hash = self.keep_value(Value::clone(&value));
+                last = Some((value, hash.clone()));
+                hash
+            }
+        };
+        let kept = asked.into_iter().map(|Asked { step, before, after }| {
+            let (before, after) = (before.and_then(&mut keep), after.and_then(&mut keep));
+            Step { before, after, ..step }
+        });
+        kept.collect()
     }
 
     /// Keeps a value, long lists in it piece by piece: those of two requests differ in few of them.

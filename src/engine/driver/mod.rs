@@ -11,6 +11,7 @@ mod commands;
 mod compaction;
 mod context;
 mod dialogs;
+mod early;
 mod extensions;
 mod guard;
 mod handlers;

@@ -77,8 +77,8 @@ async fn expand(asking: &Asking, made: &mut PromptMade) {
     match expanded.unwrap_or_else(|failed| Err(failed.to_string())) {
         Ok(None) => {}
         Ok(Some(expansion)) => {
-            let before = Some(json!({"text": made.text}));
-            let after = Some(json!({"text": expansion.text}));
+            let before = Some(json!({"text": made.text}).into());
+            let after = Some(json!({"text": expansion.text}).into());
             let step = step(expansion.stage, expansion.name, Some(expansion.place), StepOutcome::Changed);
             made.asked.push(Asked { step, before, after });
             made.text = expansion.text;
@@ -107,7 +107,7 @@ async fn begin(asking: &Asking, made: &mut PromptMade, system: &[Piece]) {
     made.aborted = passed.aborted;
     let mut pieces = own;
     for asked in &passed.asked {
-        let text = |value: &Option<Value>| {
+        let text = |value: &Option<Arc<Value>>| {
             value.as_ref().and_then(|event| event.get("systemPrompt")).and_then(Value::as_str).map(str::to_owned)
         };
         if let (Some(before), Some(after)) = (text(&asked.before), text(&asked.after))

@@ -12,7 +12,7 @@ use super::prepare_error::PrepareError;
 use super::ready::{Purpose, Ready};
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
-use super::tools::{InterruptedOutput, RunningTool, Terms, news};
+use super::tools::{EarlyCalls, InterruptedOutput, RunningTool, Terms, advance, news};
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
@@ -122,6 +122,7 @@ pub struct Driver<A> {
     pub(super) seen: Option<Seen>,
     retry: Option<(u32, Instant)>,
     pub(super) tools: Vec<RunningTool>,
+    pub(super) early: EarlyCalls,
     /// What the calls that were stopped last had printed.
     pub(super) interrupted: InterruptedOutput,
     pub(super) shell: Option<RunningTool>,
@@ -161,6 +162,7 @@ impl<A: Audience> Driver<A> {
             compaction: None,
             retry: None,
             tools: Vec::new(),
+            early: EarlyCalls::default(),
             interrupted: InterruptedOutput::default(),
             shell: None,
             todo: VecDeque::new(),
@@ -238,6 +240,7 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 (index, news) = heard(&mut self.pipeline) => self.pipeline_told(index, news).await,
+                never = advance(&mut self.early) => match never {},
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
                 (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
             }
@@ -337,8 +340,11 @@ impl<A: Audience> Driver<A> {
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
                 Effect::RunTool { call, item, preview, confined, within_ms } => {
                     let isolation = if confined { Isolation::Sandbox } else { Isolation::Open };
-                    let tools = self.settings.tools.clone();
-                    self.tools.push(RunningTool::start(tools, call, item, Terms { preview, isolation, within_ms }));
+                    let terms = Terms { preview, isolation, within_ms };
+                    let early = self.early.take(&call, &terms);
+                    let tools = &self.settings.tools;
+                    let start = || RunningTool::start(Arc::clone(tools), call, item, terms);
+                    self.tools.push(early.unwrap_or_else(start));
                 }
                 Effect::StopTools => self.stop_tools(),
                 Effect::RunShell { call_id, command, shared } => {
@@ -480,6 +486,7 @@ impl<A: Audience> Driver<A> {
         }
         let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
         let Some((_, encoded)) = ready.encoded.take() else { return };
+        self.early = EarlyCalls::default();
         let stream = provider.send(encoded);
         self.call = Some(Call::new(
             request,
@@ -491,7 +498,10 @@ impl<A: Audience> Driver<A> {
 
     async fn progressed(&mut self, progress: Progress) {
         match progress {
-            Progress::Going => self.show_and_keep(false),
+            Progress::Going => {
+                self.show_and_keep(false);
+                self.begin_early().await;
+            }
             Progress::Finished => {
                 self.show_and_keep(true);
                 if let Some(call) = self.call.take_if(|call| call.purpose == Purpose::Summary) {
@@ -586,6 +596,7 @@ impl<A: Audience> Driver<A> {
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
+        self.early = EarlyCalls::default();
         self.pipeline.stop();
         self.show_and_keep(true);
         let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };

@@ -81,8 +81,8 @@ pub(super) async fn within<T>(
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) step: Step,
-    pub(super) before: Option<Value>,
-    pub(super) after: Option<Value>,
+    pub(super) before: Option<Arc<Value>>,
+    pub(super) after: Option<Arc<Value>>,
 }
 
 /// A stage that is over.
@@ -115,6 +115,7 @@ impl Asking {
         let handlers = self.handlers.at(stage);
         // Where a guard saw other arguments than those that stand in the end, it is asked once more.
         let mut changed_at = 0;
+        let mut event = None;
         for (place, handler) in handlers.iter().enumerate() {
             if handler.runs && !self.runs {
                 continue;
@@ -125,6 +126,7 @@ impl Asking {
                 Some(Resume::Continue { value: Some(value) }) => {
                     // Whoever wrote it was told whether it can be taken.
                     edited = chain.replace(&value).is_ok();
+                    event = None;
                 }
                 Some(Resume::Skip) => {
                     asked.push(Asked::new(handler, StepOutcome::Skipped));
@@ -132,7 +134,7 @@ impl Asking {
                 }
                 Some(Resume::Abort) => return Passed { chain, asked, aborted: true },
             }
-            let (one, goes_on) = self.ask(handler, &mut chain, edited).await;
+            let (one, goes_on) = self.ask(handler, &mut chain, &mut event, edited).await;
             if edited || one.step.outcome == StepOutcome::Changed {
                 changed_at = place;
             }
@@ -144,7 +146,7 @@ impl Asking {
         if stage == Stage::ToolCall {
             for handler in handlers.iter().take(changed_at) {
                 let mut again = chain.clone();
-                let (one, goes_on) = self.ask(handler, &mut again, false).await;
+                let (one, goes_on) = self.ask(handler, &mut again, &mut None, false).await;
                 if !goes_on {
                     asked.push(one);
                     return Passed { chain: again, asked, aborted: false };
@@ -171,13 +173,20 @@ impl Asking {
         resumed.await.ok()
     }
 
-    async fn ask(&self, handler: &Handler, chain: &mut Chain, edited: bool) -> (Asked, bool) {
+    /// Asks one handler. `known` is the event of the chain where somebody has made it, and is so again afterwards.
+    async fn ask(
+        &self,
+        handler: &Handler,
+        chain: &mut Chain,
+        known: &mut Option<Arc<Value>>,
+        edited: bool,
+    ) -> (Asked, bool) {
         if let Some(watch) = &self.watch {
             let (stage, handler) = (handler.stage, handler.id.clone());
             let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage, handler });
         }
-        let event = chain.event();
-        let call = HandlerCall { event: event.clone(), facts: self.facts.clone(), preview: self.preview };
+        let event = known.take().unwrap_or_else(|| chain.event().into());
+        let call = HandlerCall { event: Arc::clone(&event), facts: self.facts.clone(), preview: self.preview };
         let begun = Instant::now();
         let never = Arc::new(Notify::new());
         let skip = self.watch.as_ref().map_or(&never, |watch| &watch.skip);
@@ -244,7 +253,17 @@ impl Asking {
             }
         };
         let was_asked = outcome != StepOutcome::NotAsked;
-        let after = (outcome == StepOutcome::Changed).then(|| chain.event());
+        let after = (outcome == StepOutcome::Changed).then(|| Arc::new(chain.event()));
+        *known = match outcome {
+            StepOutcome::Changed => after.clone(),
+            StepOutcome::Unchanged | StepOutcome::NotAsked => Some(Arc::clone(&event)),
+            StepOutcome::Handled
+            | StepOutcome::Blocked { .. }
+            | StepOutcome::Failed { .. }
+            | StepOutcome::Refused { .. }
+            | StepOutcome::TimedOut
+            | StepOutcome::Skipped => None,
+        };
         let step = Step { took_ms, saw, said, edited, ..Asked::new(handler, outcome).step };
         (Asked { step, before: was_asked.then_some(event), after }, goes_on)
     }

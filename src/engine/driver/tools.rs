@@ -16,6 +16,7 @@ use crate::engine::thread::Effect;
 use crate::ports::tools::{Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value};
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -93,6 +94,8 @@ pub(super) struct RunningTool {
     pub(super) process: Option<Process>,
     /// The end of what it has printed.
     said: String,
+    /// How it ended, where nobody has been told.
+    outcome: Option<ToolOutcome>,
 }
 
 /// Calls that were stopped, and what they had printed: that becomes part of their results.
@@ -238,7 +241,7 @@ impl RunningTool {
                 Err(_elapsed) => ToolOutcome::failed(format!("Stopped: it took longer than {within_ms} ms.")),
             }
         });
-        Self { call_id, job, news, stop: None, process: None, said: String::new() }
+        Self { call_id, job, news, stop: None, process: None, said: String::new(), outcome: None }
     }
 
     /// Runs a person's own command.
@@ -250,7 +253,7 @@ impl RunningTool {
             let _by_word_or_with_the_driver = stopped.await;
         });
         let job = Box::pin(async move { tools.shell(&own, stopped, &Line(sender)).await });
-        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new() }
+        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
     }
 
     /// Asks a person's command to end; what it printed is still told.
@@ -264,7 +267,19 @@ impl RunningTool {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<ToolProgress> {
         match self.news.poll_recv(context) {
             Poll::Ready(Some(news)) => Poll::Ready(news),
-            Poll::Ready(None) | Poll::Pending => self.job.as_mut().poll(context).map(ToolProgress::Ended),
+            Poll::Ready(None) | Poll::Pending => {
+                let outcome = self.outcome.take();
+                outcome.map_or_else(|| self.job.as_mut().poll(context), Poll::Ready).map(ToolProgress::Ended)
+            }
+        }
+    }
+
+    /// Works on it without telling anything of it.
+    pub(super) fn advance(&mut self, context: &mut Context<'_>) {
+        if self.outcome.is_none()
+            && let Poll::Ready(outcome) = self.job.as_mut().poll(context)
+        {
+            self.outcome = Some(outcome);
         }
     }
 }
@@ -277,20 +292,28 @@ impl<A: Audience> Driver<A> {
         if self.guard_call(call) {
             return;
         }
+        if let Some(event) = self.judge(call, beside).await {
+            self.todo.push_front(Effect::Emit(event));
+        }
+    }
+
+    /// What follows from a call: it starts, a person is asked, or it gets its answer. `beside` others that run nothing follows from
+    /// one that is not parallel, or about which somebody has to be asked.
+    pub(super) async fn judge(&mut self, call: &ToolCall, beside: bool) -> Option<Event> {
         let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let mut meant = permission::meant(&known, call);
         if beside && !meant.parallel {
-            return;
+            return None;
         }
         let item = meant.item.clone();
         let tools = Arc::clone(&self.settings.tools);
-        let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
+        let guarded = self.unless_stopped(tools.guarded(&item, call)).await.ok()?;
         meant.guarded = guarded;
         let mut event = permission::decide(&self.thread, meant, call);
         let asks = matches!(event, Event::Approval(ApprovalEvent::ApprovalRequested { .. }));
         if beside && asks {
-            return;
+            return None;
         }
         if asks || matches!(event, Event::Tool(ToolEvent::ToolCallStart { .. })) {
             // What cannot work is not run, and nobody is asked about it. The built-in tools say by themselves what they miss, and
@@ -300,21 +323,19 @@ impl<A: Audience> Driver<A> {
             if let Some(unfit) = tool.and_then(|tool| misfit(&tool.spec.schema, &call.input)) {
                 let output = format!("Not run: {unfit}. Call it again with parameters that fit its schema.");
                 let (call_id, error) = (call.call_id.clone(), Some(output.clone()));
-                self.todo.push_front(Effect::Emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })));
-                return;
+                return Some(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }));
             }
         }
         if let Event::Approval(ApprovalEvent::ApprovalRequested { preview, .. }) = &mut event {
-            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
-            *preview = shown;
+            *preview = self.unless_stopped(tools.preview(&item, call)).await.ok()?;
         } else if let Event::Tool(ToolEvent::ToolCallStart { change, .. }) = &mut event {
-            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
-            *change = shown;
+            *change = self.unless_stopped(tools.preview(&item, call)).await.ok()?;
         }
-        self.todo.push_front(Effect::Emit(event));
+        Some(event)
     }
 
     pub(super) fn stop_tools(&mut self) {
+        self.early = EarlyCalls::default();
         for tool in std::mem::take(&mut self.tools) {
             self.end_tool(tool);
         }
@@ -528,6 +549,40 @@ fn not_returned(schema: &Value, outputs: &Value) -> Option<String> {
         };
         (!fits && !value.is_null()).then(|| format!("`{name}` is not of type {kind}"))
     })
+}
+
+/// The calls of the answer that arrives, or arrived last, which began before it was whole.
+#[derive(Default)]
+pub(super) struct EarlyCalls {
+    running: Vec<(ToolCall, Isolation, RunningTool)>,
+    /// So many calls of the answer were looked at.
+    pub(super) seen: usize,
+    /// None behind those may begin.
+    pub(super) over: bool,
+}
+
+impl EarlyCalls {
+    pub(super) fn push(&mut self, call: ToolCall, isolation: Isolation, tool: RunningTool) {
+        self.running.push((call, isolation, tool));
+    }
+
+    /// The tool that runs for `call` already, if it runs on these terms.
+    pub(super) fn take(&mut self, call: &ToolCall, terms: &Terms) -> Option<RunningTool> {
+        let same = |(early, isolation, _): &(ToolCall, Isolation, RunningTool)| {
+            early == call && *isolation == terms.isolation && terms.preview.is_none() && terms.within_ms.is_none()
+        };
+        let at = self.running.iter().position(same)?;
+        Some(self.running.swap_remove(at).2)
+    }
+}
+
+/// Works on calls that began early; what they have to tell waits until they are taken.
+pub(super) async fn advance(early: &mut EarlyCalls) -> Infallible {
+    poll_fn(|context| {
+        early.running.iter_mut().for_each(|(_, _, tool)| tool.advance(context));
+        Poll::Pending
+    })
+    .await
 }
 
 /// The next news of any of `tools`; waits for ever without one. Losing this future loses nothing.

@@ -280,7 +280,9 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             }
             Vec::new()
         }
-        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } => Vec::new(),
+        ToolEvent::ToolProcess { .. } | ToolEvent::ToolCallEarly { .. } | ToolEvent::FileCheckpointed { .. } => {
+            Vec::new()
+        }
     }
 }
 

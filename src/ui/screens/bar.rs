@@ -225,6 +225,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::LayerOpen, "open"),
             (CommandId::HelpShow, "all keys"),
             (CommandId::ContextEarlier, "before"),
+            (CommandId::LayerWhatIf, "what if"),
             (CommandId::LayerAsked, "asked by"),
             (CommandId::RequestMark, "mark"),
             (CommandId::LayerCopy, "copy"),
@@ -241,6 +242,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::LayerOpen, "open"),
             (CommandId::HelpShow, "all keys"),
             (CommandId::ListClose, "close"),
+            (CommandId::LayerWhatIf, "what if"),
             (CommandId::LayerAsked, "asked by"),
             (CommandId::PreviewDown, "scroll"),
             (CommandId::LayerCopy, "copy"),
@@ -314,6 +316,18 @@ const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ThreadArchive, "archive"),
     (CommandId::ThreadRemove, "delete"),
     (CommandId::ThreadNew, "new"),
+    (CommandId::ThreadsArchived, "archived"),
+    (CommandId::ListClose, "close"),
+];
+
+/// The same while the list has the archived ones.
+const ARCHIVED_HINTS: &[(CommandId, &str)] = &[
+    (CommandId::ListAccept, "open"),
+    (CommandId::ThreadPeek, PEEK),
+    (CommandId::FilterStart, "filter"),
+    (CommandId::ThreadArchive, "list again"),
+    (CommandId::ThreadRemove, "delete"),
+    (CommandId::ThreadsArchived, "other threads"),
     (CommandId::ListClose, "close"),
 ];
 
@@ -323,7 +337,9 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
     let commands: &[(CommandId, &str)] = match &model.overlay {
         Some(Overlay::Component(_)) => return vec![("ctrl-c".to_owned(), "close")],
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => THREAD_HINTS,
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
+            if model.lists_archived() { ARCHIVED_HINTS } else { THREAD_HINTS }
+        }
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
             (CommandId::ListAccept, if starts { "start" } else { "open" }),
             (CommandId::ItemsOpen, "editor"),

@@ -49,7 +49,7 @@ fn picker_rows(
         format!("{word}{} · {} · {}{model}", marked.unwrap_or_default(), request.size, request.name())
     } else {
         let about = if picker.kind == PickerKind::Models { " · $ in / out per million tokens" } else { "" };
-        format!("{} · {} of {}{about}", picker.kind.title(), picker.shown.len(), picker.entries.len())
+        format!("{} · {} of {}{about}", model.list_title(picker), picker.shown.len(), picker.entries.len())
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {

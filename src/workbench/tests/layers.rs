@@ -5,7 +5,7 @@ use crate::domain::FrozenRequest;
 use crate::domain::{Assembly, WireForm};
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::PickerKind;
-use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View};
+use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View, WhatIf};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use std::sync::Arc;
 
@@ -424,4 +424,40 @@ fn the_context_beside_the_conversation_follows_what_is_chosen_in_it() {
     assert_eq!(asked(&mut session), []);
     session.keys("esc").write("/split").keys("enter");
     assert_eq!(session.model.notice().unwrap().text, "the terminal has fewer than 140 columns");
+}
+
+#[test]
+fn a_request_is_shown_as_it_would_be_without_a_layer() {
+    let mut session = connected();
+    session.looks(4).keys("down x");
+    let asked = |without: &[usize]| WhatIf {
+        whole: whole("chat-1#4"),
+        number: Some(4),
+        numbers: sent(4).numbers,
+        without: without.iter().copied().collect(),
+    };
+    assert_eq!(session.effects(), [Effect::WhatIf(asked(&[1]))]);
+    let as_if = RequestShown { whole: Some(whole("chat-1#4 as if")), ..sent(4) };
+    session.tell(Message::WhatIf(asked(&[1]), Ok(Box::new(as_if.clone()))));
+    assert_eq!(session.model.browser.request.as_ref().unwrap().whole, as_if.whole);
+    // It is compared with what it was, and another layer is taken from it as well.
+    session.keys("d");
+    let view = View::Difference(Compared::Whole(whole("chat-1#4")));
+    assert_eq!(session.effects(), [Effect::ViewRequest { whole: whole("chat-1#4 as if"), view }]);
+    session.keys("up x");
+    assert_eq!(session.effects(), [Effect::WhatIf(asked(&[0, 1]))]);
+    // What cannot be left out is told of, and what is shown stays.
+    session.tell(Message::WhatIf(asked(&[0, 1]), Err("a stays".into())));
+    assert_eq!(session.model.browser.request.as_ref().unwrap().whole, as_if.whole);
+    // With the last one back it is the request that was sent.
+    session.keys("down x");
+    assert_eq!(session.effects(), [Effect::WhatIf(asked(&[]))]);
+    session.tell(Message::WhatIf(asked(&[]), Ok(Box::new(sent(4)))));
+    session.keys("x");
+    assert_eq!(session.effects(), [Effect::WhatIf(asked(&[1]))]);
+    // What comes once another is looked at is dropped.
+    session.keys("[").effects();
+    session.tell(Message::Request(Ok(Box::new(sent(2)))));
+    session.tell(Message::WhatIf(asked(&[1]), Ok(Box::new(as_if))));
+    assert_eq!(session.model.browser.request.as_ref().unwrap().number, Some(2));
 }

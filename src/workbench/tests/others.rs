@@ -469,3 +469,34 @@ fn another_threads_messages_are_not_shown() {
     assert_eq!(session.story(), [""; 0]);
     assert_eq!(session.model.view.link, Link::Draft);
 }
+
+#[test]
+fn archived_threads_are_listed_apart_and_come_back() {
+    let mut session = session();
+    session.tell(Message::threads(vec![row("chat-2", None)]));
+    session.keys("ctrl-t").effects();
+    session.keys("A");
+    assert!(session.effects().contains(&Effect::LoadArchived));
+    session.tell(Message::Archived(vec![row("chat-7", None).into(), row("chat-8", None).into()]));
+    let listed = |session: &Session| {
+        let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list") };
+        (
+            session.model.list_title(picker),
+            picker.entries.iter().map(|entry| entry.label().to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(listed(&session), ("archived threads", vec!["about chat-7".to_owned(), "about chat-8".to_owned()]));
+    session.keys("a");
+    let back = Effect::Manage { thread_id: "chat-7".parse().unwrap(), upkeep: Upkeep::Unarchive };
+    assert!(session.effects().contains(&back));
+    // What is filed elsewhere meanwhile is seen in both.
+    session.tell(Message::ThreadsChanged);
+    assert!(session.effects().ends_with(&[Effect::LoadThreads, Effect::LoadArchived]));
+    session.keys("A");
+    assert_eq!(listed(&session), ("threads", vec!["about chat-2".to_owned()]));
+    // A list that is closed begins with the others again, and what comes late for it is dropped.
+    session.keys("A esc");
+    session.tell(Message::Archived(vec![row("chat-7", None).into()]));
+    session.keys("ctrl-t");
+    assert_eq!(listed(&session).0, "threads");
+}

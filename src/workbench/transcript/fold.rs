@@ -113,6 +113,7 @@ impl Transcript {
             | Event::Approval(_)
             | Event::Tool(
                 ToolEvent::ToolProcess { .. }
+                | ToolEvent::ToolCallEarly { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }
                 | ToolEvent::ResultImage { .. }

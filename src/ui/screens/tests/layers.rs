@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Assembly;
-use crate::workbench::request::{LineKind, PageContent, SheetLine, View};
+use crate::workbench::request::{LineKind, PageContent, SheetLine, View, WhatIf};
 use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown};
 use std::sync::Arc;
 
@@ -149,6 +149,22 @@ fn the_context_of_a_request() {
         let marked = RequestShown { whole: Some(Arc::new(whole.clone())), ..request.clone() };
         let mut session = opened(columns, rows, &marked);
         session.keys("m O");
+        session
+    });
+    check("context_what_if", |columns, rows| {
+        let shown = RequestShown { whole: Some(Arc::new(whole.clone())), ..request.clone() };
+        let mut session = opened(columns, rows, &shown);
+        session.keys("x");
+        let mut as_if = RequestShown { title: format!("{} as if", request.title), ..shown };
+        as_if.layers[2].absence = Some("taken out, to see what if".into());
+        as_if.since = Some("what if: 1 removed · -26 tokens".into());
+        let asked = WhatIf {
+            whole: Arc::new(whole.clone()),
+            number: request.number,
+            numbers: request.numbers.clone(),
+            without: [2].into(),
+        };
+        session.tell(Message::WhatIf(asked, Ok(Box::new(as_if))));
         session
     });
     let unsent = RequestShown { title: "what Enter would send".into(), number: None, ..request.clone() };

@@ -5,6 +5,7 @@ use crate::domain::command::Handling;
 use crate::domain::timeline::{Timeline, TimelineRow};
 use crate::domain::{ContentHash, ControlEvent, Stage, ThreadEvent, Timestamp};
 use crate::workbench::{PeekNews, PipelineLine};
+use std::sync::Arc;
 
 fn row(name: &str, level: usize, changes: &[(u64, Event)]) -> TimelineRow {
     let mut timeline = Timeline::default();
@@ -167,6 +168,12 @@ fn the_threads() {
     check("threads", |columns, rows| {
         let mut session = Session::started(columns, rows);
         session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
+        session
+    });
+    check("threads_archived", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let archived = rows_of_threads().into_iter().take(2).map(Arc::new).collect();
+        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t A").tell(Message::Archived(archived));
         session
     });
 }
