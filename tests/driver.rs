@@ -394,7 +394,8 @@ impl Bench {
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
         let grant = |tool: &str, ask| Grant::new(format!("rye.execute.tool.{tool}"), ask);
-        thread.permissions.grants = vec![grant("t", true), grant("look", false)];
+        thread.permissions.grants =
+            vec![grant("t", true), grant("look", false), grant("read", false), grant("change", false)];
         let (driver, handle) = Driver::new(thread, settings);
         let driver = tokio::spawn(driver.run(opening));
         Self { disk, script, clock, handle, heard, driver }
@@ -1483,7 +1484,7 @@ async fn parallel_calls_of_one_answer_run_at_once_and_are_told_in_its_order() {
     assert!(place("a") < place("b") && place("b") < place("c"), "{told}");
 }
 
-/// Tools of which `look` only reads; each run is told, and ends when it may.
+/// Tools of which `look` only looks and `read` remembers what it read; each run is told, and ends when it may.
 struct Told {
     runs: mpsc::UnboundedSender<String>,
     may_end: Arc<tokio::sync::Semaphore>,
@@ -1496,7 +1497,11 @@ impl ToolRunner for Told {
             let (item, origin) = (name.to_owned(), Origin::Thread);
             KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel, confinable: false, spec }
         };
-        vec![tool("look", true), tool("change", false)]
+        vec![tool("look", true), tool("read", true), tool("change", false)]
+    }
+
+    fn may_begin_early(&self, item: &str) -> bool {
+        item == "look"
     }
 
     fn run<'a>(
@@ -1568,8 +1573,13 @@ async fn a_call_that_only_reads_runs_while_its_answer_still_arrives_and_runs_onc
 
 #[tokio::test]
 async fn what_changes_something_and_what_comes_behind_it_waits_for_the_whole_answer() {
+    waits_for_the_whole_answer("change").await;
+    waits_for_the_whole_answer("read").await;
+}
+
+async fn waits_for_the_whole_answer(second: &str) {
     let (mut bench, rest, mut told, may_end) =
-        answering(calls(&[("a", "look"), ("b", "change"), ("c", "look"), ("d", "look")]));
+        answering(calls(&[("a", "look"), ("b", second), ("c", "look"), ("d", "look")]));
     bench.ask("go").await;
     assert_eq!(told.recv().await.unwrap(), "look a");
     may_end.add_permits(4);
@@ -1579,6 +1589,19 @@ async fn what_changes_something_and_what_comes_behind_it_waits_for_the_whole_ans
     bench.until_answer().await;
     let started = |event: &Event| matches!(event, Event::Tool(ToolEvent::ToolCallEarly { .. }));
     assert_eq!(bench.disk.log.lock().unwrap().iter().filter(|event| started(event)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_began_early_ends_when_its_answer_is_cut() {
+    let (mut bench, rest, mut told, may_end) = answering(calls(&[("a", "look"), ("b", "look")]));
+    bench.ask("go").await;
+    assert_eq!(told.recv().await.unwrap(), "look a");
+    rest.send(vec![failure(ErrorCategory::Permanent)]).unwrap();
+    bench.until_answer().await;
+    bench.until_idle().await;
+    may_end.add_permits(1);
+    tokio::task::yield_now().await;
+    assert_eq!(may_end.available_permits(), 1, "the call has been dropped");
 }
 
 #[tokio::test]

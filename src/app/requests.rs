@@ -97,11 +97,6 @@ pub(super) fn as_if(setup: &Setup, asked: &AsIf) -> Result<RequestShown, String>
             Decision::Skipped { .. } => format!("{} is not in the request anyway", layer.id),
         });
     }
-    if without.is_empty() {
-        let mut shown = shown(setup, AssembledRequest::clone(whole));
-        (shown.number, shown.numbers) = (*number, numbers.clone());
-        return Ok(shown);
-    }
     let now = changed(&as_it_is, &WhatIf { texts: without.iter().map(|place| (*place, None)).collect() });
     let difference = difference(&as_it_is, &now);
     let whole = AssembledRequest {
@@ -122,11 +117,12 @@ pub(super) fn as_if(setup: &Setup, asked: &AsIf) -> Result<RequestShown, String>
     (shown.number, shown.numbers) = (*number, numbers.clone());
     shown.since = Some(format!("what if: {}", difference.in_short()));
     // What is left out can still be read.
-    let texts = &asked.whole.assembly.texts;
+    let Assembly { layers, texts, messages, .. } = &asked.whole.assembly;
     for place in without {
-        if let (Some(row), Some(text)) = (shown.layers.get_mut(*place), texts.get(*place)) {
-            (row.text, row.absence) = (Arc::clone(text), Some("taken out, to see what if".to_owned()));
-        }
+        let (Some(row), Some(layer)) = (shown.layers.get_mut(*place), layers.get(*place)) else { continue };
+        let said = conversation(layer, messages.iter().map(|entry| &*entry.message)).map(Arc::from);
+        row.text = said.or_else(|| texts.get(*place).cloned()).unwrap_or_default();
+        row.absence = Some("taken out, to see what if".to_owned());
     }
     Ok(shown)
 }

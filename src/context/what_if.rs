@@ -37,10 +37,17 @@ pub fn changed(side: &Side, what_if: &WhatIf) -> Side {
         let Some(layer) = side.layers.get(*place).filter(|layer| can_change(layer)) else { continue };
         let text = text.as_deref().filter(|text| !text.is_empty());
         match layer.channel {
-            Channel::System => replace(&mut now.system, layer, text),
+            Channel::System => {
+                let before = now.system.len();
+                replace(&mut now.system, layer, text);
+                shift(&mut now.layers, &side.layers, layer, before, now.system.len());
+            }
             Channel::Message { index } => {
                 if let Some(message) = now.messages.get_mut(index) {
+                    let before = message.told().len();
                     in_message(message, layer, side.texts.get(*place).map_or("", String::as_str), text);
+                    let after = message.told().len();
+                    shift(&mut now.layers, &side.layers, layer, before, after);
                 }
             }
             Channel::Messages { first, count } if text.is_none() => dropped.extend(first..first + count),
@@ -54,19 +61,43 @@ pub fn changed(side: &Side, what_if: &WhatIf) -> Side {
         let (Some(layer), Some(kept)) = (now.layers.get_mut(*place), now.texts.get_mut(*place)) else { continue };
         if let Some(text) = text {
             text.clone_into(kept);
+            layer.range.end = layer.range.start + text.len();
             (layer.hash, layer.tokens) = (ContentHash::of(text.as_bytes()), TokenCount::estimated(text));
         } else {
             kept.clear();
             layer.decision = Decision::Skipped { absence: crate::domain::Absence::Suppressed { by: "you".into() } };
         }
     }
+    // Where each message stands now, and how many stand before it.
+    let mut before = vec![0];
     let mut place = 0;
     now.messages.retain(|message| {
         let stays = !dropped.contains(&place) && !is_empty(message);
         place += 1;
+        before.push(before.last().copied().unwrap_or(0) + usize::from(stays));
         stays
     });
+    let stand = |place: usize| before.get(place).or(before.last()).copied().unwrap_or(0);
+    for layer in &mut now.layers {
+        layer.channel = match layer.channel {
+            Channel::Message { index } => Channel::Message { index: stand(index) },
+            Channel::Messages { first, count } => {
+                Channel::Messages { first: stand(first), count: stand(first + count) - stand(first) }
+            }
+            channel @ (Channel::System | Channel::Tools) => channel,
+        };
+    }
     now
+}
+
+/// Moves what stands behind a layer of a text that was `before` bytes long and is `after` now.
+fn shift(now: &mut [Layer], as_it_was: &[Layer], changed: &Layer, before: usize, after: usize) {
+    let moved = |place: usize| (place + after).saturating_sub(before);
+    for (layer, was) in now.iter_mut().zip(as_it_was) {
+        if was.channel == changed.channel && was.range.start >= changed.range.end {
+            layer.range = moved(layer.range.start)..moved(layer.range.end);
+        }
+    }
 }
 
 fn is_empty(message: &Message) -> bool {
@@ -231,6 +262,24 @@ mod tests {
     }
 
     proptest::proptest! {
+        /// Whatever is left out or changed, each layer that stays is where it says that it is.
+        #[test]
+        fn layers_stand_where_they_say(changes in proptest::collection::btree_map(0..6_usize, proptest::option::of("[a-zé]{0,9}"), 0..6)) {
+            let now = changed(&side(), &WhatIf { texts: changes });
+            for (layer, text) in now.layers.iter().zip(&now.texts).filter(|(layer, _)| layer.decision == Decision::Included) {
+                let around = match layer.channel {
+                    Channel::System => now.system.clone(),
+                    Channel::Message { index } => now.messages[index].told(),
+                    Channel::Messages { first, count } => {
+                        proptest::prop_assert!(count > 0 && first + count <= now.messages.len());
+                        continue;
+                    }
+                    Channel::Tools => continue,
+                };
+                proptest::prop_assert_eq!(around.get(layer.range.clone()), Some(text.as_str()));
+            }
+        }
+
         /// One culprit is found among any number, in no more requests than were told.
         #[test]
         fn halving_finds_the_one(count in 1..200_usize, culprit in 0..200_usize) {

@@ -488,7 +488,7 @@ impl EventLoop {
         };
         let changed = move |mut record: Plain, answer: &mut Answer| {
             answer.value = record.take("value").map(Value::from);
-            if answer.value.is_none() && answer.error.is_none() {
+            if answer.value.is_none() && answer.result.is_none() && answer.error.is_none() {
                 *unchanged.borrow_mut() = as_made.borrow_mut().take().map(|made| (asked, made));
             }
         };

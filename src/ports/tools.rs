@@ -148,6 +148,12 @@ pub trait ToolRunner: Send + Sync {
         None
     }
 
+    /// Whether a call of this tool, which may run beside others, leaves nothing behind whatever becomes of its answer, not even what later
+    /// calls are held against: then it may begin before the answer that asks for it is whole.
+    fn may_begin_early(&self, _item: &str) -> bool {
+        false
+    }
+
     /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.
     fn guarded<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(ready(Vec::new()))

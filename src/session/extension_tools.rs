@@ -103,6 +103,10 @@ impl ToolRunner for ExtensionTools {
         self.others.reader()
     }
 
+    fn may_begin_early(&self, item: &str) -> bool {
+        self.of_extension(item).is_none() && self.others.may_begin_early(item)
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         if self.of_extension(item).is_none() {
             return self.others.guarded(item, call);

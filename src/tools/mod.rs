@@ -197,6 +197,12 @@ impl ToolRunner for Toolbox {
         Some(READER.known(&BTreeMap::new()))
     }
 
+    fn may_begin_early(&self, item: &str) -> bool {
+        // What was read last is what lines are edited by.
+        let looks = |which| matches!(which, Which::Ls | Which::Glob | Which::Grep | Which::Fetch | Which::MemorySearch);
+        BUILTIN.iter().any(|tool| tool.item == item && looks(tool.which))
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(async move {
             let writes = |which| matches!(which, Which::Write | Which::EditLines);

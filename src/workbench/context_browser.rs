@@ -19,8 +19,8 @@ pub struct ContextBrowser {
     pub items: Vec<ItemRow>,
     /// The request whose layers are listed.
     pub request: Option<RequestShown>,
-    /// What was taken from it, where it is shown as it would be.
-    pub(super) what_if: Option<WhatIf>,
+    /// What is taken from it to see what it would be, and how it was shown before.
+    pub(super) what_if: Option<(WhatIf, Box<RequestShown>)>,
     /// What was asked for last.
     pub(super) wanted: Wanted,
     /// It, another or a page about it was asked for and has not come.

@@ -81,41 +81,54 @@ impl Model {
     }
 
     /// Takes the chosen layer out of the request that is shown, or puts it back.
-    pub(super) fn what_if(&self) -> Vec<Effect> {
+    pub(super) fn what_if(&mut self) -> Vec<Effect> {
         let place = self.layers_picker().and_then(Picker::chosen).map(|entry| &entry.choice);
-        let (Some(&Choice::Layer(place)), Some(request)) = (place, &self.browser.request) else { return Vec::new() };
-        let Some(whole) = request.whole.clone() else { return Vec::new() };
-        let as_it_is =
-            || WhatIf { whole, number: request.number, numbers: request.numbers.clone(), without: BTreeSet::new() };
-        let mut what_if = self.browser.what_if.clone().unwrap_or_else(as_it_is);
-        if !what_if.without.remove(&place) {
-            what_if.without.insert(place);
+        let (Some(&Choice::Layer(place)), Some(shown)) = (place, &self.browser.request) else { return Vec::new() };
+        let begun = self.browser.what_if.take().or_else(|| {
+            let asked = WhatIf {
+                whole: shown.whole.clone()?,
+                number: shown.number,
+                numbers: shown.numbers.clone(),
+                without: BTreeSet::new(),
+            };
+            Some((asked, Box::new(shown.clone())))
+        });
+        let Some((mut asked, as_it_is)) = begun else { return Vec::new() };
+        if !asked.without.remove(&place) {
+            asked.without.insert(place);
         }
-        vec![Effect::WhatIf(what_if)]
+        if asked.without.is_empty() {
+            self.show_as(*as_it_is);
+            return self.page_again();
+        }
+        self.browser.what_if = Some((asked.clone(), as_it_is));
+        vec![Effect::WhatIf(asked)]
     }
 
-    /// Shows the request as it would be, unless another is on the screen by now.
-    pub(super) fn what_if_made(&mut self, what_if: WhatIf, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
+    /// Shows the request as it would be, unless something else was asked for since.
+    pub(super) fn what_if_made(&mut self, asked: &WhatIf, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
         self.browser.awaits = false;
-        let shown = self.browser.what_if.as_ref().map(|before| &before.whole);
-        let shown = shown.or(self.browser.request.as_ref().and_then(|request| request.whole.as_ref()));
-        if shown != Some(&what_if.whole) || self.layers_picker().is_none() {
+        let wanted = self.browser.what_if.as_ref().is_some_and(|(wanted, _)| wanted == asked);
+        if !wanted || self.layers_picker().is_none() {
             return Vec::new();
         }
-        self.changed = true;
         match request {
-            Ok(request) => {
-                self.browser.request = Some(*request);
-                self.browser.what_if = Some(what_if).filter(|what_if| !what_if.without.is_empty());
-                self.browser.preview = None;
-                self.refill(PickerKind::Layers);
-                self.page_again()
-            }
+            Ok(request) => self.show_as(*request),
             Err(why) => {
                 self.say(Level::Info, why);
-                Vec::new()
+                if let Some((_, as_it_is)) = self.browser.what_if.take() {
+                    self.show_as(*as_it_is);
+                }
             }
         }
+        self.page_again()
+    }
+
+    fn show_as(&mut self, request: RequestShown) {
+        self.browser.request = Some(request);
+        self.browser.preview = None;
+        self.refill(PickerKind::Layers);
+        self.changed = true;
     }
 
     fn open_layers(&mut self) {

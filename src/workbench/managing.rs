@@ -70,10 +70,10 @@ impl Model {
             self.kills = None;
             return self.manage(&Upkeep::Kill);
         }
-        let running = below(&self.threads, &meant).into_iter().filter(|row| row.runs).count();
+        let running = below(self.listed_threads(), &meant).into_iter().filter(|row| row.runs).count();
         let those = match meant.as_slice() {
             [one] => {
-                let title = self.threads.iter().find(|row| row.thread_id == *one).map(|row| row.title.clone());
+                let title = self.listed_threads().iter().find(|row| row.thread_id == *one).map(|row| row.title.clone());
                 format!("`{}`", title.filter(|title| !title.is_empty()).unwrap_or_else(|| one.to_string()))
             }
             several => format!("{} threads", several.len()),
@@ -113,7 +113,8 @@ impl Model {
 
     /// These threads and all that are listed below them.
     fn with_below(&self, mut threads: Vec<ThreadId>) -> Vec<ThreadId> {
-        let below: Vec<ThreadId> = below(&self.threads, &threads).iter().map(|row| row.thread_id.clone()).collect();
+        let below: Vec<ThreadId> =
+            below(self.listed_threads(), &threads).iter().map(|row| row.thread_id.clone()).collect();
         threads.extend(below);
         threads
     }
@@ -124,7 +125,7 @@ impl Model {
         if meant.is_empty() {
             return self.manage(&Upkeep::Stop);
         }
-        let runs = |id: &ThreadId| self.threads.iter().any(|row| row.runs && row.thread_id == *id);
+        let runs = |id: &ThreadId| self.listed_threads().iter().any(|row| row.runs && row.thread_id == *id);
         // The one on the screen may be newer than the list.
         let stops: Vec<ThreadId> =
             self.with_below(meant.clone()).into_iter().filter(|id| runs(id) || meant.contains(id)).collect();
@@ -165,9 +166,14 @@ impl Model {
         is_open && self.archived.is_some()
     }
 
+    /// The threads that the list has, else those that are not archived.
+    fn listed_threads(&self) -> &[Arc<ThreadRow>] {
+        self.archived.as_ref().filter(|_| self.lists_archived()).unwrap_or(&self.threads)
+    }
+
     /// Takes over which threads are archived, if they are listed.
     pub(super) fn take_archived(&mut self, rows: Vec<Arc<ThreadRow>>) {
-        if self.lists_archived() {
+        if self.archived.is_some() && self.list(PickerKind::Threads).is_some() {
             self.archived = Some(rows);
             self.refill(PickerKind::Threads);
         }
@@ -208,7 +214,7 @@ impl Model {
         }
         let asked = self.removes.replace((thread_id.clone(), self.now));
         if asked.is_none_or(|(asked, at)| asked != thread_id || self.now.since(at) > AGAIN_WITHIN) {
-            let row = self.threads.iter().find(|row| row.thread_id == thread_id);
+            let row = self.listed_threads().iter().find(|row| row.thread_id == thread_id);
             let title = row.map(|row| row.title.clone()).filter(|title| !title.is_empty());
             let name = title.unwrap_or_else(|| thread_id.to_string());
             self.say(Level::Warning, format!("repeat to delete `{name}` and everything in it"));

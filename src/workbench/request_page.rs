@@ -408,7 +408,7 @@ impl Model {
         let Some(request) = &self.browser.request else { return Vec::new() };
         let Some(whole) = &request.whole else { return Vec::new() };
         // What would be is compared with what is.
-        let as_it_is = self.browser.what_if.as_ref().map(|what_if| &what_if.whole);
+        let as_it_is = self.browser.what_if.as_ref().map(|(asked, _)| &asked.whole);
         let marked = as_it_is.or(self.browser.marked.as_ref()).filter(|marked| *marked != whole);
         let before = match request.number {
             None => request.numbers.last(),

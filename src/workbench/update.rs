@@ -165,7 +165,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Basis(basis) => model.basis_read(*basis),
-        Message::WhatIf(what_if, request) => model.what_if_made(what_if, request),
+        Message::WhatIf(what_if, request) => model.what_if_made(&what_if, request),
         Message::Page(page) => model.page_made(page),
         Message::Items(items) => {
             model.items_listed(items);

@@ -1,8 +1,9 @@
 //! Calls that begin while their answer still arrives.
 //!
-//! A call runs early where its outcome cannot differ from what it would be later: it only reads, as do all calls before it; it is granted;
-//! nobody is asked about it, and no handler sees it first. The thread knows nothing of it. When the answer is whole the call is judged as
-//! ever, and what runs already is taken for it, if it is still the same call.
+//! A call runs early where its outcome cannot differ from what it would be later: it only looks, as do all calls before it, and its tool
+//! leaves nothing behind (`may_begin_early`); it is granted; nobody is asked about it, and no handler sees it first. The thread knows
+//! nothing of it. When the answer is whole the call is judged as ever, and what runs already is taken for it, if it is still the same
+//! call. Of an answer that is not whole, and when the thread rests, what began is dropped.
 
 use super::Audience;
 use super::ready::Purpose;
@@ -34,6 +35,9 @@ impl<A: Audience> Driver<A> {
         let Some(Event::Tool(ToolEvent::ToolCallStart { item: Some(item), confined, .. })) = starts else {
             return false;
         };
+        if !self.settings.tools.may_begin_early(&item) {
+            return false;
+        }
         let (call_id, input) = (call.call_id.clone(), call.input.clone());
         self.emit(Event::Tool(ToolEvent::ToolCallEarly { call_id, item: item.clone(), input })).await;
         if self.blocked.is_some() || self.call.is_none() {

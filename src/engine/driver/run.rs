@@ -360,6 +360,9 @@ impl<A: Audience> Driver<A> {
                 Effect::End(status) => self.end(status).await,
             }
         }
+        if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::Tools { .. }) {
+            self.early = EarlyCalls::default();
+        }
         self.settle().await;
         self.save();
         self.tell_state();

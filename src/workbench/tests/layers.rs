@@ -429,35 +429,39 @@ fn the_context_beside_the_conversation_follows_what_is_chosen_in_it() {
 #[test]
 fn a_request_is_shown_as_it_would_be_without_a_layer() {
     let mut session = connected();
-    session.looks(4).keys("down x");
+    session.looks(4).keys("down -");
     let asked = |without: &[usize]| WhatIf {
         whole: whole("chat-1#4"),
         number: Some(4),
         numbers: sent(4).numbers,
         without: without.iter().copied().collect(),
     };
+    let shown = |session: &Session| session.model.browser.request.clone().unwrap();
     assert_eq!(session.effects(), [Effect::WhatIf(asked(&[1]))]);
     let as_if = RequestShown { whole: Some(whole("chat-1#4 as if")), ..sent(4) };
     session.tell(Message::WhatIf(asked(&[1]), Ok(Box::new(as_if.clone()))));
-    assert_eq!(session.model.browser.request.as_ref().unwrap().whole, as_if.whole);
+    assert_eq!(shown(&session), as_if);
     // It is compared with what it was, and another layer is taken from it as well.
     session.keys("d");
     let view = View::Difference(Compared::Whole(whole("chat-1#4")));
     assert_eq!(session.effects(), [Effect::ViewRequest { whole: whole("chat-1#4 as if"), view }]);
-    session.keys("up x");
+    session.keys("up -");
     assert_eq!(session.effects(), [Effect::WhatIf(asked(&[0, 1]))]);
-    // What cannot be left out is told of, and what is shown stays.
-    session.tell(Message::WhatIf(asked(&[0, 1]), Err("a stays".into())));
-    assert_eq!(session.model.browser.request.as_ref().unwrap().whole, as_if.whole);
-    // With the last one back it is the request that was sent.
-    session.keys("down x");
-    assert_eq!(session.effects(), [Effect::WhatIf(asked(&[]))]);
-    session.tell(Message::WhatIf(asked(&[]), Ok(Box::new(sent(4)))));
-    session.keys("x");
+    // Keys that are faster than the answers lose nothing, and only the last answer counts.
+    session.keys("-");
     assert_eq!(session.effects(), [Effect::WhatIf(asked(&[1]))]);
+    session.tell(Message::WhatIf(asked(&[0, 1]), Ok(Box::new(sent(4)))));
+    assert_eq!(shown(&session), as_if);
+    // With the last one back it is what was sent, as it was shown.
+    session.keys("down -");
+    assert_eq!((session.effects(), shown(&session)), (Vec::new(), sent(4)));
+    // What cannot be left out is told of, and nothing is left out.
+    session.keys("-").effects();
+    session.tell(Message::WhatIf(asked(&[1]), Err("b stays".into())));
+    assert_eq!(shown(&session), sent(4));
     // What comes once another is looked at is dropped.
-    session.keys("[").effects();
+    session.keys("- [").effects();
     session.tell(Message::Request(Ok(Box::new(sent(2)))));
     session.tell(Message::WhatIf(asked(&[1]), Ok(Box::new(as_if))));
-    assert_eq!(session.model.browser.request.as_ref().unwrap().number, Some(2));
+    assert_eq!(shown(&session).number, Some(2));
 }

@@ -154,7 +154,7 @@ fn the_context_of_a_request() {
     check("context_what_if", |columns, rows| {
         let shown = RequestShown { whole: Some(Arc::new(whole.clone())), ..request.clone() };
         let mut session = opened(columns, rows, &shown);
-        session.keys("x");
+        session.keys("-");
         let mut as_if = RequestShown { title: format!("{} as if", request.title), ..shown };
         as_if.layers[2].absence = Some("taken out, to see what if".into());
         as_if.since = Some("what if: 1 removed · -26 tokens".into());
