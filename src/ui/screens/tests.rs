@@ -221,9 +221,10 @@ fn check(name: &str, build: impl Fn(u16, u16) -> Session) {
     // Every screen has a form without one.
     let told = Narrator::default().tell(&build(100, 40).model);
     insta::assert_snapshot!(format!("{name}_plain"), told);
+    check_looks(name, build);
 }
 
-/// The main screens in the light theme and without colours: their text, and below it the style of each cell as a letter.
+/// A screen in the light theme and without colours: its text, and below it the style of each cell as a letter.
 fn check_looks(name: &str, build: impl Fn(u16, u16) -> Session) {
     for (word, theme, depth) in [("light", "light", ColourDepth::True), ("no_color", "dark", ColourDepth::None)] {
         let mut session = build(80, 24);
@@ -275,28 +276,6 @@ fn started(tool: &str, call_id: &str, item: Option<&str>, input: serde_json::Val
         confined: false,
         change,
     })
-}
-
-#[test]
-fn s16_the_main_screens_without_colours_and_on_a_light_ground() {
-    check_looks("finished", whole_story);
-    check_looks("threads", |columns, rows| {
-        let mut session = Session::started(columns, rows);
-        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
-        session
-    });
-    check_looks("help", |columns, rows| {
-        let mut session = Session::new(columns, rows);
-        session.keys("F1");
-        session
-    });
-    check_looks("approval_change", changing);
-    check_looks("context", |columns, rows| layers::opened(columns, rows, &layers::request()));
-    check_looks("context_difference", |columns, rows| {
-        let mut session = layers::opened(columns, rows, &layers::request());
-        session.tell(Message::Page(Ok(Box::new(layers::difference()))));
-        session
-    });
 }
 
 #[test]
