@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// The longest that bytes wait. Each batch wakes three threads and has a frame drawn, so this is most of what a stream costs: with
-/// 16 ms, a frame of the screen, it was a fifth more, and text was seen 2 ms earlier.
+/// The longest that bytes wait. Each batch wakes three threads and has a frame drawn, which is most of what a stream costs: these are 50
+/// a second, where one for each frame that a screen shows would be 60.
 pub(super) const WINDOW: Duration = Duration::from_millis(20);
 
 /// A batch of so many bytes is passed on as it is, and the source read on without a rest.
