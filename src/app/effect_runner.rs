@@ -30,7 +30,7 @@ use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Command, ToWorker};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -47,6 +47,7 @@ pub(super) struct EffectRunner {
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
+    threads: Arc<Mutex<thread_rows::ThreadList>>,
     /// The thread that is looked into from the list.
     looking: Option<Looking>,
     previewer: Previewer,
@@ -82,6 +83,7 @@ impl EffectRunner {
             setup,
             models,
             messages,
+            threads: Arc::default(),
             connection: None,
             looking: None,
             previewer,
@@ -516,7 +518,8 @@ impl EffectRunner {
     }
 
     fn load_threads(&mut self) {
-        self.look_at_threads(thread_rows::listed, Message::Threads);
+        self.reads.spawn(thread_rows::tell(Arc::clone(&self.threads), self.layout(), self.messages.clone()));
+        while self.reads.try_join_next().is_some() {}
     }
 
     /// Looks into a thread, and no longer into the one before.
@@ -660,7 +663,7 @@ fn notice(level: Level, text: String) -> Message {
     Message::Notice { level, text }
 }
 
-fn failed(error: &StoreError) -> Message {
+pub(super) fn failed(error: &StoreError) -> Message {
     notice(Level::Error, error.to_string())
 }
 

@@ -104,6 +104,17 @@ impl Beneath {
         missing(result)
     }
 
+    /// When something was last written there, or put into the folder or taken out of it; in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Self::lies`], and where nothing lies there.
+    pub fn changed_at(&self) -> io::Result<u64> {
+        let meta = self.in_folder(|folder, name| Ok(system::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))?;
+        // Of which type they are differs between systems.
+        let milliseconds = i128::from(meta.st_mtime) * 1_000 + i128::from(meta.st_mtime_nsec) / 1_000_000;
+        Ok(u64::try_from(milliseconds).unwrap_or_default())
+    }
+
     /// Whether a file or folder lies there that may be used.
     #[must_use]
     pub fn exists(&self) -> bool {

@@ -107,6 +107,32 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE threads ADD COLUMN outputs TEXT NOT NULL DEFAULT '';
     ALTER TABLE threads ADD COLUMN risk TEXT;
 ",
+    // Each change of a row has a number, so that a reader is told of those after the ones it knows. The row of `revisions`
+    // holds the newest, that of the newest removal, and a name by which a file that was made again is told from the one before.
+    "
+    ALTER TABLE threads ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX threads_by_revision ON threads (revision);
+    CREATE INDEX threads_with_process ON threads (thread_id) WHERE pid IS NOT NULL;
+    CREATE INDEX threads_without_title ON threads (thread_id) WHERE title = '';
+    CREATE TABLE revisions (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        file TEXT NOT NULL,
+        newest INTEGER NOT NULL,
+        removed INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO revisions VALUES (1, hex(randomblob(8)), 0, 0);
+    CREATE TRIGGER threads_added AFTER INSERT ON threads BEGIN
+        UPDATE revisions SET newest = newest + 1;
+        UPDATE threads SET revision = (SELECT newest FROM revisions) WHERE thread_id = NEW.thread_id;
+    END;
+    CREATE TRIGGER threads_changed AFTER UPDATE ON threads WHEN NEW.revision = OLD.revision BEGIN
+        UPDATE revisions SET newest = newest + 1;
+        UPDATE threads SET revision = (SELECT newest FROM revisions) WHERE thread_id = NEW.thread_id;
+    END;
+    CREATE TRIGGER threads_removed AFTER DELETE ON threads BEGIN
+        UPDATE revisions SET newest = newest + 1, removed = newest + 1;
+    END;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

@@ -72,6 +72,24 @@ impl ThreadEntry {
     }
 }
 
+/// Up to which of its changes a registry was read. Taken before the rows are, so that what changes meanwhile is read again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Tells a registry that was made again from the one before.
+    file: String,
+    newest: i64,
+    /// The newest change that took a row away.
+    removed: i64,
+}
+
+impl Position {
+    /// Whether the rows that changed since are all there is to know at `later`: none is gone, and it is the same registry.
+    #[must_use]
+    pub fn is_continued_by(&self, later: &Self) -> bool {
+        self.file == later.file && later.removed <= self.newest
+    }
+}
+
 /// Which of the threads are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Part {
@@ -171,6 +189,30 @@ impl Registry {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let rows = statement.query_map([most], entry)?.filter_map(Result::transpose);
             rows.filter_map(|row| row.map(&mut take).transpose()).collect()
+        };
+        read().map_err(failed("list the threads", &self.path))
+    }
+
+    /// Where its changes stand now.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn position(&self) -> Result<Position, StoreError> {
+        let position = |row: &Row<'_>| Ok(Position { file: row.get(0)?, newest: row.get(1)?, removed: row.get(2)? });
+        let found = self.connection.query_row("SELECT file, newest, removed FROM revisions", [], position);
+        found.map_err(failed("list the threads", &self.path))
+    }
+
+    /// Gives `take` the rows that changed behind `since`, in the order of their changes.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn changed(&self, since: &Position, mut take: impl FnMut(ThreadEntry)) -> Result<(), StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM threads WHERE revision > ?1 ORDER BY revision");
+        let mut read = || -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut rows = statement.query_map([since.newest], entry)?.filter_map(Result::transpose);
+            rows.try_for_each(|row| row.map(&mut take))
         };
         read().map_err(failed("list the threads", &self.path))
     }
@@ -433,6 +475,36 @@ mod tests {
         assert_eq!(registry.list(Part::Open, 1).unwrap(), [row("a-1", 10)]);
         assert_eq!(registry.list(Part::Archived, 9).unwrap(), std::slice::from_ref(&away));
         assert_eq!(registry.list(Part::All, 9).unwrap(), [away, row("a-1", 10)]);
+    }
+
+    #[test]
+    fn s17_only_what_changed_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+        let changed = |registry: &Registry, since: &Position| {
+            let mut ids = Vec::new();
+            registry.changed(since, |row| ids.push(row.thread_id.to_string())).unwrap();
+            since.is_continued_by(&registry.position().unwrap()).then_some(ids)
+        };
+        for number in 0..5 {
+            registry.put(&row(&format!("t-{number}"), 10)).unwrap();
+        }
+        let start = registry.position().unwrap();
+        assert_eq!(changed(&registry, &start), Some(Vec::new()));
+        registry.put(&row("t-3", 11)).unwrap();
+        // One with an older time as well: what counts is that it was written.
+        registry.put(&ThreadEntry { archived: true, ..row("t-1", 2) }).unwrap();
+        registry.add(&row("t-2", 99)).unwrap();
+        registry.put(&row("new-7", 1)).unwrap();
+        assert_eq!(changed(&registry, &start), Some(vec!["t-3".into(), "t-1".into(), "new-7".into()]));
+        let later = registry.position().unwrap();
+        registry.remove("t-4").unwrap();
+        assert_eq!(changed(&registry, &later), None, "what is gone is no change of a row");
+        let after = registry.position().unwrap();
+        registry.put(&row("t-0", 12)).unwrap();
+        assert_eq!(changed(&registry, &after), Some(vec!["t-0".into()]));
+        let another = Registry::in_memory().unwrap();
+        assert_eq!(changed(&another, &after), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::kept_ledger::KeptLedger;
 use super::layout::Layout;
 use super::recover::{self, Replay};
-use super::registry::{Part, Registry, ThreadEntry};
+use super::registry::{Part, Position, Registry, ThreadEntry};
 use super::summary::Summary;
 use crate::domain::{Status, ThreadId, ThreadOrigin, Timestamp, Waiting};
 use crate::ports::StoreError;
@@ -19,6 +19,9 @@ const MOST_NEW: usize = 10_000;
 
 /// In milliseconds: the thread of a draft that has no worker by then never gets one.
 const DRAFT_STARTS_WITHIN: u64 = 60_000;
+
+/// In milliseconds: what came into a folder within so long is not told from what was there by the folder's time alone.
+const FOLDER_SETTLES: u64 = 1_000;
 
 /// The threads of a project, after those whose process died were ended.
 #[derive(Debug)]
@@ -37,12 +40,18 @@ impl Threads {
     /// [`StoreError::NewerSchema`], and [`StoreError::Database`] where nothing helps. A state folder that cannot be
     /// written costs nothing but the memory of what was found.
     pub fn look(layout: &Layout, now: Timestamp, replay: Replay) -> Result<Self, StoreError> {
-        let folder = layout.threads();
-        let names = folder.entries().unwrap_or_else(|error| {
-            tracing::warn!(path = %folder.path().display(), %error, "threads cannot be listed");
-            Vec::new()
-        });
-        let nothing = names.is_empty() && !layout.registry().exists();
+        Self::look_again(layout, now, replay, &mut None)
+    }
+
+    /// The same. Where the folder of threads has not changed since `folder_seen`, its names are not compared with the
+    /// registry; that time is brought up to date.
+    fn look_again(
+        layout: &Layout,
+        now: Timestamp,
+        replay: Replay,
+        folder_seen: &mut Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let nothing = !layout.threads().exists() && !layout.registry().exists();
         let opened = if nothing {
             Registry::in_memory()
         } else {
@@ -56,20 +65,11 @@ impl Threads {
             }
             Ok(registry) => registry,
         };
-        let known = registry.ids()?;
-        let here: HashSet<&str> = names.iter().map(String::as_str).collect();
-        for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
-            // One that began after the folders were listed has a folder by now, and its process has put in its row.
-            let began = gone.parse().is_ok_and(|id| layout.thread(&id).path().exists());
-            if !began {
-                registry.remove(gone)?;
-            }
-        }
-        let fresh = names.iter().filter(|name| !known.contains(*name)).filter_map(|name| name.parse::<ThreadId>().ok());
-        for id in fresh.take(MOST_NEW) {
-            if let Some(entry) = entry(layout, &id, replay) {
-                registry.add(&entry)?;
-            }
+        let folder_now = layout.threads().changed_at().ok();
+        if folder_now.is_none() || *folder_seen != folder_now {
+            let all_taken_in = take_in(&mut registry, layout, replay)?;
+            let settled = |at: &u64| all_taken_in && at + FOLDER_SETTLES < now.0;
+            *folder_seen = folder_now.filter(settled);
         }
         let mut spoken = HashSet::new();
         for row in registry.without_a_title()?.into_iter().filter(is_draft) {
@@ -123,6 +123,93 @@ impl Threads {
     /// [`StoreError::Database`].
     pub fn running(&self) -> Result<Vec<ThreadEntry>, StoreError> {
         self.registry.with_process()
+    }
+}
+
+/// Brings the registry up to date with the folders of threads. Answers whether each folder has its row now.
+fn take_in(registry: &mut Registry, layout: &Layout, replay: Replay) -> Result<bool, StoreError> {
+    let folder = layout.threads();
+    let names = folder.entries().unwrap_or_else(|error| {
+        tracing::warn!(path = %folder.path().display(), %error, "threads cannot be listed");
+        Vec::new()
+    });
+    let known = registry.ids()?;
+    let here: HashSet<&str> = names.iter().map(String::as_str).collect();
+    for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
+        // One that began after the folders were listed has a folder by now, and its process has put in its row.
+        let began = gone.parse().is_ok_and(|id| layout.thread(&id).path().exists());
+        if !began {
+            registry.remove(gone)?;
+        }
+    }
+    let fresh = names.iter().filter(|name| !known.contains(*name)).filter_map(|name| name.parse::<ThreadId>().ok());
+    let mut all = true;
+    for (place, id) in fresh.enumerate() {
+        match (place < MOST_NEW).then(|| entry(layout, &id, replay)).flatten() {
+            Some(entry) => registry.add(&entry)?,
+            None => all = false,
+        }
+        if place >= MOST_NEW {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Follows the threads of a project: each look tells what changed since the one before, so that a change of one costs the
+/// same among ten thousand.
+#[derive(Debug, Default)]
+pub struct Follower {
+    folder_seen: Option<u64>,
+    position: Option<Position>,
+}
+
+/// What a look of a [`Follower`] found.
+#[derive(Debug)]
+pub struct Found {
+    threads: Threads,
+    /// Behind which only changes are told; `None` where all threads are.
+    pub since: Option<Position>,
+}
+
+impl Follower {
+    /// Looks as [`Threads::look`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look(&mut self, layout: &Layout, now: Timestamp, replay: Replay) -> Result<Found, StoreError> {
+        let since = self.position.take();
+        let threads = Threads::look_again(layout, now, replay, &mut self.folder_seen)?;
+        let position = threads.registry.position()?;
+        let since = since.filter(|since| since.is_continued_by(&position));
+        self.position = Some(position);
+        Ok(Found { threads, since })
+    }
+
+    /// Forgets what was told: the next look tells all threads.
+    pub fn forget(&mut self) {
+        self.position = None;
+    }
+}
+
+impl Found {
+    /// Gives `take` the threads: all that nobody put away, at most so many, newest change first; or those that changed, put
+    /// away or not, in the order of their changes. Threads that a screen holds for a draft are left out.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn each(&self, most: usize, mut take: impl FnMut(ThreadEntry)) -> Result<(), StoreError> {
+        let Threads { registry, spoken, .. } = &self.threads;
+        let Some(since) = &self.since else {
+            return self.threads.list_as(Part::Open, most, take).map(|_: Vec<()>| ());
+        };
+        registry.changed(since, |row| {
+            if !is_draft(&row) {
+                take(row);
+            }
+        })?;
+        let mut spoken = spoken.iter().filter_map(|id| registry.get(id).transpose());
+        spoken.try_for_each(|row| row.map(&mut take))
     }
 }
 
@@ -214,5 +301,52 @@ mod tests {
         let all = Threads::look(&layout, Timestamp(2), REPLAY).unwrap().list(Part::All, 1_000).unwrap();
         assert_eq!(all.len(), locks.len());
         assert!(all.iter().all(|row| row.pid == Some(7)), "{all:?}");
+    }
+
+    #[test]
+    fn s17_a_follower_is_told_of_what_changed_alone() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), &project.path().join("state"));
+        layout.prepare_own().unwrap();
+        let mut registry = Registry::open(&layout.registry()).unwrap();
+        let entry = |title: &str| {
+            let id = layout.claim("x", Timestamp(1)).unwrap();
+            let made =
+                Summary::new(id, "x".into(), ThreadKind::OneShot, ModelRef::new("scripted", "demo"), Timestamp(1));
+            let summary = Summary { status: Status::Completed, title: title.into(), ..made };
+            summary.write(&layout).unwrap();
+            summary.entry(None)
+        };
+        let mut entries: Vec<ThreadEntry> = ["one", "two", "three"].map(entry).into();
+        for row in &entries {
+            registry.put(row).unwrap();
+        }
+        // Later than the folder's time, so that the folder counts as settled.
+        let later = Timestamp(layout.threads().changed_at().unwrap() + 10 * FOLDER_SETTLES);
+        let mut follower = Follower::default();
+        let mut look = || {
+            let found = follower.look(&layout, later, REPLAY).unwrap();
+            let mut titles = Vec::new();
+            found.each(10, |row| titles.push(row.title)).unwrap();
+            titles.sort();
+            (found.since.is_some(), titles)
+        };
+        let told = |titles: &[&str]| -> Vec<String> { titles.iter().map(ToString::to_string).collect() };
+        assert_eq!(look(), (false, told(&["one", "three", "two"])));
+        assert_eq!(look(), (true, told(&[])));
+        entries[1].title = "two, changed".into();
+        registry.put(&entries[1]).unwrap();
+        assert_eq!(look(), (true, told(&["two, changed"])));
+        // One that came from elsewhere has no row before somebody looks.
+        entry("four");
+        assert_eq!(look(), (true, told(&["four"])));
+        std::fs::remove_dir_all(layout.thread(&entries[0].thread_id).path().path()).unwrap();
+        assert_eq!(look(), (false, told(&["four", "three", "two, changed"])), "a removal: all is read again");
+        assert_eq!(look(), (true, told(&[])));
+        drop(registry);
+        for ending in ["", "-wal", "-shm"] {
+            let _not_there = std::fs::remove_file(format!("{}{ending}", layout.registry().display()));
+        }
+        assert!(!look().0, "the registry was made again");
     }
 }

@@ -4,7 +4,6 @@ use super::message::ThreadRow;
 use super::model::Model;
 use crate::domain::tree::InTree;
 use crate::domain::{Stand, ThreadId, ThreadOrder};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The order behind this one.
@@ -52,17 +51,6 @@ impl Model {
     #[must_use]
     pub fn level_of(&self, row: &ThreadRow) -> usize {
         if self.thread_order == ThreadOrder::Tree { row.level } else { 0 }
-    }
-
-    /// Takes over what there is now. What has not changed is not held twice while a list shows it.
-    pub(super) fn take_threads(&mut self, rows: Vec<Arc<ThreadRow>>) {
-        let known: HashMap<&ThreadId, &Arc<ThreadRow>> = self.threads.iter().map(|row| (&row.thread_id, row)).collect();
-        let keep = |row: Arc<ThreadRow>| match known.get(&row.thread_id) {
-            Some(before) if **before == row => Arc::clone(before),
-            _ => row,
-        };
-        self.threads = rows.into_iter().map(keep).collect();
-        self.threads_loaded = true;
     }
 }
 

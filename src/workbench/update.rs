@@ -60,7 +60,8 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::Threads(rows) => {
             model.told_asking(rows.iter().map(Arc::as_ref).filter(|row| row.asks()));
             let effects = model.rejoin(rows.iter().map(Arc::as_ref));
-            model.take_threads(rows);
+            model.threads = rows;
+            model.threads_loaded = true;
             model.refill(PickerKind::Threads);
             if model.mentions() {
                 model.complete();
