@@ -4,7 +4,7 @@ use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, pipeline, requests, thread_rows, trusting};
+use super::{export, listing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
@@ -20,9 +20,10 @@ use crate::store::KeptLedger;
 use crate::store::fork::{Forked, Left, Until};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, kept, log, postmortem, recover, timeline};
+use crate::store::{Layout, export as registry_files, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
+use crate::workbench::taking_back::Which;
 use crate::workbench::{Effect, Level, Message, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
@@ -144,6 +145,9 @@ impl EffectRunner {
             Effect::LoadArchived => self.look_at_threads(thread_rows::archived, Message::Archived),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
+            Effect::LoadChanges(which) => self.list(|setup| taking_back::read(setup, which)),
+            Effect::TakeBack(which, paths) => self.take_back(which, paths),
+            Effect::ExportRegistry => self.export_registry(),
             Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadPaused { hash } => {
                 let layout = self.layout();
@@ -515,6 +519,27 @@ impl EffectRunner {
             let _ending = messages.send(told).await;
             let _ending = messages.send(Message::ThreadsChanged).await;
         });
+    }
+
+    fn take_back(&mut self, which: Which, paths: Vec<String>) {
+        let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+        self.writes.spawn(async move {
+            let work = tokio::task::spawn_blocking(move || taking_back::take_back(&setup, which, &paths)).await;
+            for message in work.into_iter().flatten() {
+                let _ending = messages.send(message).await;
+            }
+        });
+    }
+
+    fn export_registry(&mut self) {
+        let layout = self.layout();
+        let written = self.answer_with(move || match registry_files::write(&layout, SystemClock.now(), REPLAY) {
+            Ok([registry, ledger]) => {
+                notice(Level::Info, format!("written to {} and {}", registry.display(), ledger.display()))
+            }
+            Err(error) => failed(&error),
+        });
+        self.writes.spawn(written);
     }
 
     fn load_threads(&mut self) {

@@ -24,6 +24,7 @@ mod reload;
 pub mod requests;
 mod run;
 mod shutdown;
+mod taking_back;
 mod theme;
 mod thread_rows;
 mod trusting;

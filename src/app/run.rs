@@ -491,6 +491,9 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::LoadArchived
+            | Effect::LoadChanges(_)
+            | Effect::TakeBack(..)
+            | Effect::ExportRegistry
             | Effect::LoadBudget { .. }
             | Effect::LoadState { .. }
             | Effect::LoadTimeline { .. }

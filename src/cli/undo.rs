@@ -2,13 +2,10 @@
 
 use super::failure::{Failure, code, written};
 use super::find;
-use crate::domain::Status;
 use crate::session::people::{err, json_line, out};
 use crate::session::{Setup, undo};
 use crate::store::fork::Until;
-use crate::store::summary::Summary;
 use crate::tools::{Root, State, Taken, take_back};
-use crate::worker::host::REPLAY;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -53,9 +50,8 @@ struct UndoLine<'a> {
 pub(super) fn run(setup: &Setup, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let (id, until) = find::place(setup, &arguments.id)?;
     let request = if let Until::Request(number) = until { Some(number) } else { None };
-    let summary = Summary::look(&setup.layout, &id, REPLAY.summary).map_err(|error| Failure::new(error.to_string()))?;
-    if !arguments.list && summary.status == Status::Running {
-        return Err(Failure::new(format!("{id} is running, and could change the files again")).hint("stop it first"));
+    if !arguments.list {
+        undo::allowed(setup, &id).map_err(Failure::new)?;
     }
     let mut changes = undo::changes(setup, &id, request).map_err(Failure::new)?;
     if let Some(unknown) = arguments.files.iter().find(|file| !changes.iter().any(|one| one.path == **file)) {
@@ -69,7 +65,7 @@ pub(super) fn run(setup: &Setup, arguments: &UndoArguments) -> Result<ExitCode, 
     }
     if !arguments.json {
         for one in &changes {
-            written(show(one, &one.state(&root)))?;
+            written(write!(out(), "{}", one.told(&one.state(&root))))?;
         }
     }
     let open = changes.iter().any(|one| one.state(&root) == State::AsLeft);
@@ -115,26 +111,6 @@ fn tell(one: &Taken, root: &Root, does: bool, arguments: &UndoArguments) -> Resu
         written(writeln!(err(), "{} stays as it is: {why}", one.path))?;
     }
     Ok(error.is_some())
-}
-
-/// What taking it back would change, and where that cannot be both versions.
-fn show(one: &Taken, state: &State) -> io::Result<()> {
-    let mut output = out();
-    match state {
-        State::AsLeft => write!(output, "{}", one.difference()),
-        State::AsBefore => writeln!(output, "{}: is as it was before", one.path),
-        State::Unreadable(why) => writeln!(output, "{}: {why}", one.path),
-        State::Changed(now) => {
-            writeln!(
-                output,
-                "{}: somebody changed it since, so it is not taken back. Since the thread left it:",
-                one.path
-            )?;
-            write!(output, "{}", one.since(now.as_deref()))?;
-            writeln!(output, "What the thread had changed, the other way round:")?;
-            write!(output, "{}", one.difference())
-        }
-    }
 }
 
 /// Asks the person.

@@ -43,6 +43,8 @@ pub enum Context {
     Preview,
     /// A page about a request.
     Sheet,
+    /// The files that a thread changed.
+    Changes,
     /// The list of queued messages.
     Queue,
     /// The inputs of a directive are being given.
@@ -74,13 +76,14 @@ impl Context {
             Self::Layers => "layers",
             Self::Preview => "preview",
             Self::Sheet => "sheet",
+            Self::Changes => "changes",
             Self::Queue => "queue",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -101,6 +104,7 @@ impl Context {
         Self::Layers,
         Self::Preview,
         Self::Sheet,
+        Self::Changes,
         Self::Queue,
         Self::Pager,
     ];
@@ -129,6 +133,7 @@ impl Context {
             Self::Layers => "The context of a request",
             Self::Sheet => "A request as text, on the wire, compared",
             Self::Preview => "The coming request, before it is sent",
+            Self::Changes => "Files that the thread changed",
             Self::Queue => "Queued messages",
             Self::Form => "Giving a directive its inputs",
         }
@@ -318,7 +323,7 @@ commands! {
     TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there." {Scrolled};
     TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details" {Folds};
     TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy" {Answer};
-    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl." / "export" {Thread};
+    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl; /export registry writes the list of all threads and their budgets." / "export" {Thread};
     ReadStart "read.start" "Read the transcript" "Go through the transcript block by block: fold, copy, search." / "read" {Transcript};
     ReadStop "read.stop" "Back to writing" "Leave the transcript and go on writing." [hidden];
     ReadUp "read.up" "Block above" "Choose the block above." [hidden];
@@ -332,6 +337,7 @@ commands! {
     ReadMark "read.mark" "Begin a range" "Choose a range of blocks that begins here." [hidden];
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
     ReadRequest "read.request" "Its request" "Show the request that led to the chosen block, layer by layer." [hidden];
+    ReadUndo "read.undo" "Take back its changes" "List the files that the chosen answer changed, and take them back." [hidden];
     ReadOpen "read.open" "Open in $EDITOR" "Look at the chosen block or range in your own editor." [hidden];
     SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find" {Transcript};
     SearchAccept "search.accept" "Accept the search" "Keep the search words and go from match to match." [hidden];
@@ -373,6 +379,7 @@ commands! {
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadState "thread.state" "State" "Show the values that the thread keeps under names, for its hooks and tools." / "state" {Thread};
+    ThreadChanges "thread.changes" "Take back its changes" "List the files that the thread changed with its file tools, and take them back." / "undo" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     PipelineShow "pipeline.show" "Pipeline" "Show what handlers did with prompts and requests, and the value at a breakpoint." / "pipeline" {Thread};

@@ -1,10 +1,12 @@
 //! What a thread's file tools changed, read from its log, and taking it back.
 
 use super::Setup;
-use crate::domain::{ContentHash, Event, RequestEvent, ThreadId, ToolEvent};
+use crate::domain::{ContentHash, Event, RequestEvent, Status, ThreadId, ToolEvent};
 use crate::store::content::ContentStore;
 use crate::store::log;
-use crate::tools::{Root, Taken};
+use crate::store::summary::Summary;
+use crate::tools::{self, Root, Taken};
+use crate::worker::host::REPLAY;
 use std::collections::BTreeMap;
 
 /// Bytes of a log that are read at once.
@@ -55,4 +57,34 @@ pub fn changes(setup: &Setup, id: &ThreadId, request: Option<u32>) -> Result<Vec
         Ok(Taken { path, before: before.as_ref().map(bytes).transpose()?, after: bytes(last)?, written })
     });
     taken.collect()
+}
+
+/// Whether files of the thread may be taken back now.
+///
+/// # Errors
+/// Why not, in a sentence.
+pub fn allowed(setup: &Setup, id: &ThreadId) -> Result<(), String> {
+    let summary = Summary::look(&setup.layout, id, REPLAY.summary).map_err(|error| error.to_string())?;
+    if summary.status == Status::Running {
+        return Err(format!("{id} is running, and could change the files again; stop it first"));
+    }
+    Ok(())
+}
+
+/// Puts these files back as they were before the thread changed them, those that are as it left them. Of each, whether
+/// something was done, or why it stays as it is.
+///
+/// # Errors
+/// Why nothing was done, in a sentence.
+#[expect(clippy::type_complexity, reason = "a file and what became of it")]
+pub fn take_back(
+    setup: &Setup,
+    id: &ThreadId,
+    request: Option<u32>,
+    paths: &[String],
+) -> Result<Vec<(String, Result<bool, String>)>, String> {
+    allowed(setup, id)?;
+    let root = root(setup);
+    let meant = changes(setup, id, request)?.into_iter().filter(|one| paths.contains(&one.path));
+    Ok(meant.map(|one| (one.path.clone(), tools::take_back(&root, &one))).collect())
 }

@@ -49,6 +49,24 @@ impl Taken {
         if hash.is_some_and(|hash| self.written.contains(&hash)) { State::AsLeft } else { State::Changed(now) }
     }
 
+    /// What taking it back would change; where somebody changed the file since, both differences, and why it is not taken
+    /// back.
+    #[must_use]
+    pub fn told(&self, state: &State) -> String {
+        let path = &self.path;
+        match state {
+            State::AsLeft => self.difference(),
+            State::AsBefore => format!("{path}: is as it was before\n"),
+            State::Unreadable(why) => format!("{path}: {why}\n"),
+            State::Changed(now) => format!(
+                "{path}: somebody changed it since, so it is not taken back. Since the thread left it:\n{}What the thread had \
+                 changed, the other way round:\n{}",
+                self.since(now.as_deref()),
+                self.difference()
+            ),
+        }
+    }
+
     /// What taking it back changes, as a unified difference.
     #[must_use]
     pub fn difference(&self) -> String {

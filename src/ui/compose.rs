@@ -300,7 +300,7 @@ fn is_change(line: &str) -> bool {
 }
 
 /// The colour of a line of a difference.
-fn change_role(line: &str) -> Role {
+pub(super) fn change_role(line: &str) -> Role {
     match line.as_bytes() {
         _ if !is_change(line) => Role::TextMuted,
         [b'+', ..] => Role::CodeAdded,

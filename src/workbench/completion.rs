@@ -1,8 +1,9 @@
 //! What can complete the word being written: commands behind `/`, files and threads behind `@`.
 
-use super::message::{PromptRow, ThreadRow};
+use super::message::PromptRow;
 use super::model::Model;
 use super::picker::best;
+use super::thread_row::ThreadRow;
 use super::thread_view::Link;
 use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;

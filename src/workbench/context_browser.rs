@@ -7,6 +7,7 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
 use super::request::{AssembledRequest, Compared, WhatIf};
+use super::taking_back::TakingBack;
 use crate::domain::{Severity, WireForm};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub struct ContextBrowser {
     pub awaits: bool,
     /// What of the project can run, once it was listed.
     pub(super) runs: Option<ProjectRuns>,
+    pub(super) taking_back: TakingBack,
     /// The model that is chosen answers the last prompt again.
     pub(super) fork_model: bool,
     /// The request that the next one to be shown is compared with.
@@ -220,6 +222,7 @@ impl Model {
     pub(super) fn want_listed(&mut self) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.want_basis().into_iter().collect();
         self.follow_layer();
+        self.follow_change();
         if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
             let shown = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
             if !shown {

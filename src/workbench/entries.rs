@@ -1,9 +1,10 @@
 //! What the lists of commands, models, threads, themes and earlier prompts hold.
 
-use super::message::{ModelChoice, ThreadRow};
+use super::message::ModelChoice;
 use super::model::Model;
 use super::picker::{AUTO, Choice, Entry};
 use super::thread_order;
+use super::thread_row::ThreadRow;
 use crate::commands::{CommandId, Context, Group, TABLE};
 use std::sync::Arc;
 

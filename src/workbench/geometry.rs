@@ -348,13 +348,16 @@ pub fn sheet_width(model: &Model) -> usize {
     usize::from(area.width.saturating_sub(frame + 2)).max(1)
 }
 
-/// How the list of items shares what is inside its frame: the list with its filter line, and the preview, which may have
-/// no room.
-#[must_use]
-pub fn items_parts(inner: Area) -> (Area, Area) {
+/// Twentieths of the width that a list has beside its preview. Why a layer was left out is read in the list; of a changed
+/// file, the difference is.
+const OF_LAYERS: u16 = 13;
+const OF_FILES: u16 = 8;
+
+/// How a list shares what is inside its frame: the list with its filter line, of so many twentieths where both stand beside
+/// each other, and the preview, which may have no room.
+fn parts(inner: Area, list: u16) -> (Area, Area) {
     if inner.width >= 110 {
-        // Why something was left out is read in the list.
-        let list = Area { width: inner.width * 13 / 20, ..inner };
+        let list = Area { width: inner.width * list / 20, ..inner };
         let x = inner.x + list.width + 1;
         return (list, Area { x, width: inner.x + inner.width - x, ..inner });
     }
@@ -378,7 +381,7 @@ pub fn threads_parts(model: &Model, inner: Area) -> (Area, Area) {
         let x = inner.x + list.width + 1;
         return (list, Area { x, width: inner.x + inner.width - x, ..inner });
     }
-    items_parts(inner)
+    parts(inner, OF_LAYERS)
 }
 
 /// How a list shares what is inside its frame with what it shows of the chosen entry.
@@ -387,7 +390,7 @@ pub fn list_parts(model: &Model, picker: &Picker, inner: Area) -> (Area, Area) {
     if picker.kind == PickerKind::Threads {
         threads_parts(model, inner)
     } else if picker.kind.has_preview() {
-        items_parts(inner)
+        parts(inner, if picker.kind == PickerKind::Changes { OF_FILES } else { OF_LAYERS })
     } else {
         (inner, Area::default())
     }

@@ -1,8 +1,9 @@
 //! The threads around the one on the screen, as far as they are listed: those above it, and those beside it that the same
 //! thread started.
 
-use super::message::{Effect, Level, ThreadRow};
+use super::message::{Effect, Level};
 use super::model::Model;
+use super::thread_row::ThreadRow;
 use super::thread_view::Link;
 use crate::commands::CommandId;
 use crate::domain::ThreadId;

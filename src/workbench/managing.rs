@@ -1,10 +1,11 @@
 //! What is done with threads as a whole, from their list: stopping, naming, putting away, removing.
 
-use super::message::{Effect, Level, ThreadRow, Upkeep};
+use super::message::{Effect, Level, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
 use super::thread_order;
+use super::thread_row::ThreadRow;
 use crate::domain::tree::below;
 use crate::domain::{ThreadId, ThreadOrder};
 use std::sync::Arc;

@@ -7,11 +7,13 @@ use super::fork::{ForkMade, Forking};
 pub use super::rows::{PipelineLine, PromptRow};
 
 use super::request::{AssembledRequest, PageContent, View, WhatIf};
+use super::taking_back::{Changes, Which};
+use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record,
-    Status, ThreadId, ToAttach, ToDraw, Tokens, Values, Waiting,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
+    ToAttach, ToDraw, Values,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -112,6 +114,8 @@ pub enum Message {
     Timeline(Result<Vec<TimelineRow>, String>),
     /// What became of a thread, as rows, or why that is not known.
     Postmortem(Result<Vec<(&'static str, String)>, String>),
+    /// What a thread did to files, or why that is not known.
+    Changes(Which, Result<Changes, String>),
     /// What a thread keeps under names, or why that is not known.
     State(Result<Vec<(String, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
@@ -247,6 +251,7 @@ impl Message {
             Self::Running(_) => "running",
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
+            Self::Changes(..) => "changes",
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
             Self::ValueEdited(_) => "value edited",
@@ -399,73 +404,6 @@ impl From<Level> for NoteKind {
     }
 }
 
-/// A thread as the list shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ThreadRow {
-    pub thread_id: ThreadId,
-    pub directive: Arc<str>,
-    pub status: Status,
-    /// What for, while it waits.
-    pub waiting: Option<Waiting>,
-    /// First words of the first prompt.
-    pub title: String,
-    pub model: Arc<ModelRef>,
-    /// What exactly, as far as its row says: an item, a limit.
-    pub waits_for: Option<String>,
-    pub turns: u32,
-    pub tokens: Tokens,
-    pub spend: crate::domain::Money,
-    /// How much it wrote lately.
-    pub outputs: Outputs,
-    /// What is risky of what its directive grants and does not acknowledge.
-    pub risk: Option<String>,
-    /// Milliseconds since the epoch.
-    pub updated_at: crate::domain::Timestamp,
-    /// Whether a process runs it now.
-    pub runs: bool,
-    /// Whether somebody else wrote its log.
-    pub elsewhere: bool,
-    /// The thread that started it.
-    pub parent: Option<ThreadId>,
-    /// So many of the listed threads are above it.
-    pub level: usize,
-    pub limits: Limits,
-}
-
-impl ThreadRow {
-    /// How it stands, in a word.
-    #[must_use]
-    pub fn told(&self) -> &'static str {
-        if self.elsewhere { "elsewhere" } else { self.status.told(self.waiting) }
-    }
-
-    /// What it is, what it has used of what it may, what it waits for and who started it, a line each.
-    #[must_use]
-    pub fn about(&self) -> Vec<String> {
-        let waits = self.status.waits_for(self.waiting, self.waits_for.as_deref());
-        let turns = if self.limits.turns.unwrap_or(self.turns) == 1 { "turn" } else { "turns" };
-        let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
-        let amounts = format!(
-            "{}{} {turns} · {} tokens · {}{}",
-            self.turns,
-            most(self.limits.turns.map(|turns| turns.to_string())),
-            self.tokens,
-            self.spend,
-            most(self.limits.spend.map(|spend| spend.to_string()))
-        );
-        let parent = self.parent.as_ref().map(|parent| format!("started by {parent}"));
-        let model = Some(format!("{} · {}", self.directive, self.model));
-        let risk = self.risk.as_ref().map(|risk| format!("! grants what is {risk}, not acknowledged"));
-        [model, Some(amounts), waits, risk, parent].into_iter().flatten().collect()
-    }
-
-    /// Whether it waits for the person's word on a call.
-    #[must_use]
-    pub fn asks(&self) -> bool {
-        self.status == Status::Waiting && self.waiting == Some(Waiting::Approval)
-    }
-}
-
 /// What can be done with a thread as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Upkeep {
@@ -583,6 +521,10 @@ pub enum Effect {
     LoadPostmortem {
         thread_id: ThreadId,
     },
+    /// Read what a thread did to files.
+    LoadChanges(Which),
+    /// Put these files back as they were before the thread changed them, and read again what it did.
+    TakeBack(Which, Vec<String>),
     /// Read what a thread keeps under names.
     LoadState {
         thread_id: ThreadId,
@@ -627,6 +569,8 @@ pub enum Effect {
     },
     /// Show the text in `$EDITOR`; what is changed there is lost.
     ShowText(String),
+    /// Write the registry and the budget ledger as files for other programs.
+    ExportRegistry,
     /// Write a thread's whole log into a file of the project.
     Export {
         thread_id: ThreadId,

@@ -61,7 +61,9 @@ mod rows;
 mod scroll;
 mod search;
 mod submit;
+pub mod taking_back;
 mod thread_order;
+mod thread_row;
 mod thread_view;
 pub mod transcript;
 mod turning;
@@ -76,10 +78,11 @@ pub use export_form::ExportForm;
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
     Button, DirectiveChoice, Effect, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews, PipelineLine,
-    ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
+    ProjectRuns, PromptRow, RequestShown, Source, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;
 pub use search::{Reading, Search};
+pub use thread_row::ThreadRow;
 pub use thread_view::{Activity, Link, PendingPrompt, Phase, ThreadView};
 pub use update::update;

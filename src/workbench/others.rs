@@ -1,9 +1,10 @@
 //! What the other threads of the project do meanwhile.
 
 use super::geometry;
-use super::message::{Effect, Level, ThreadRow};
+use super::message::{Effect, Level};
 use super::model::Model;
 use super::picker::PickerKind;
+use super::thread_row::ThreadRow;
 use super::thread_view::Link;
 
 impl Model {

@@ -93,6 +93,7 @@ impl Model {
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
             CommandId::ThreadState => return self.ask_state(),
+            CommandId::ThreadChanges => return self.ask_changes(None),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::PipelineShow => return self.ask_pipeline(),
@@ -118,6 +119,7 @@ impl Model {
             }
             CommandId::PromptRevise => return self.fork(Forking::Revise, None),
             CommandId::ThreadFork => return self.fork(Forking::Here, None),
+            CommandId::ReadUndo => return self.ask_changes_of_block(),
             CommandId::ReadRequest => return self.show_request_of_block(),
             CommandId::ContextBeside => self.toggle_beside(),
             CommandId::ContextShow => return self.show_request(None),
@@ -376,6 +378,7 @@ impl Model {
             PickerKind::Items => self.item_entries(),
             PickerKind::Queue => self.queue_entries(),
             PickerKind::Layers => self.layer_entries(),
+            PickerKind::Changes => self.change_entries(),
             PickerKind::Trust => self.trust_entries(),
         }
     }
@@ -502,6 +505,7 @@ impl Model {
                 };
                 return self.begin(directive);
             }
+            Choice::TakeBack(at) => return self.take_back_files(picker, at),
             Choice::Trust(hash) => return vec![Effect::TrustProject { hash }],
             Choice::Runs(file) => {
                 self.overlay = Some(Overlay::Picker(picker));
@@ -568,8 +572,11 @@ impl Model {
             return Ok(Vec::new());
         }
         if command == CommandId::TranscriptExport {
+            if argument == "registry" {
+                return Ok(vec![Effect::ExportRegistry]);
+            }
             let form = ExportForm::ALL.into_iter().find(|form| form.word() == argument);
-            let wrong = || format!("a thread is not exported as `{argument}`; use md, html or jsonl");
+            let wrong = || format!("a thread is not exported as `{argument}`; use md, html, jsonl or registry");
             return Ok(self.export(form.ok_or_else(wrong)?));
         }
         if command == CommandId::ContextPreview && self.obstacle(command).is_none() {

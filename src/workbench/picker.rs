@@ -1,6 +1,7 @@
 //! A list to choose from, with a filter.
 
-use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
+use super::message::{DirectiveChoice, ItemRow, ModelChoice};
+use super::thread_row::ThreadRow;
 use crate::commands::{CommandId, Context};
 use crate::domain::ThreadId;
 use crate::worker::protocol::QueuedPrompt;
@@ -49,6 +50,7 @@ pub enum PickerKind {
     Items,
     Queue,
     Layers,
+    Changes,
     Trust,
 }
 
@@ -65,6 +67,7 @@ impl PickerKind {
             Self::Items => "items",
             Self::Queue => "queued messages",
             Self::Layers => "context",
+            Self::Changes => "files that the thread changed",
             Self::Trust => "what of this project can run",
         }
     }
@@ -72,7 +75,7 @@ impl PickerKind {
     /// Whether what is chosen is shown beside or below the list.
     #[must_use]
     pub fn has_preview(self) -> bool {
-        matches!(self, Self::Items | Self::Layers | Self::Threads)
+        matches!(self, Self::Items | Self::Layers | Self::Threads | Self::Changes)
     }
 
     /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
@@ -83,6 +86,7 @@ impl PickerKind {
             Self::Items => Some(Context::Items),
             Self::Queue => Some(Context::Queue),
             Self::Layers => Some(Context::Layers),
+            Self::Changes => Some(Context::Changes),
             Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives | Self::Trust => None,
         }
     }
@@ -92,6 +96,7 @@ impl PickerKind {
     pub fn nothing(self) -> &'static str {
         match self {
             Self::Queue => "nothing is queued",
+            Self::Changes => "its file tools changed no files; what commands changed is not kept",
             Self::Palette
             | Self::Models
             | Self::Threads
@@ -159,6 +164,8 @@ pub enum Choice {
     Queued(Box<QueuedPrompt>),
     /// The layer at this place of the request on screen.
     Layer(usize),
+    /// To take back the file at this place of those that are listed, or all of them.
+    TakeBack(Option<usize>),
     /// To trust the project as it was listed, which this names.
     Trust(String),
     /// A file that can run.

@@ -17,6 +17,7 @@ mod peek;
 mod pointer;
 mod reading;
 mod resume;
+mod taking_back;
 
 use super::code::{CodeId, CodeKind, Colouring};
 use super::transcript::{Block, Kind, ToolState};

@@ -1,9 +1,8 @@
 //! In which order the list of threads stands.
 
-use super::message::ThreadRow;
 use super::model::Model;
-use crate::domain::tree::InTree;
-use crate::domain::{Stand, ThreadId, ThreadOrder};
+use super::thread_row::ThreadRow;
+use crate::domain::ThreadOrder;
 use std::sync::Arc;
 
 /// The order behind this one.
@@ -36,29 +35,10 @@ pub(super) fn arranged(order: ThreadOrder, rows: &[Arc<ThreadRow>]) -> Vec<(Arc<
     rows
 }
 
-impl InTree for ThreadRow {
-    fn id(&self) -> &ThreadId {
-        &self.thread_id
-    }
-
-    fn parent(&self) -> Option<&ThreadId> {
-        self.parent.as_ref()
-    }
-}
-
 impl Model {
     /// So many threads the row stands below in the list: only in a tree does one stand below another.
     #[must_use]
     pub fn level_of(&self, row: &ThreadRow) -> usize {
         if self.thread_order == ThreadOrder::Tree { row.level } else { 0 }
-    }
-}
-
-impl ThreadRow {
-    /// How it stands, as far as an order asks.
-    #[must_use]
-    pub fn stand(&self) -> Stand {
-        let Self { status, waiting, runs, updated_at, spend, .. } = *self;
-        Stand { status, waiting, runs, updated_at, spend }
     }
 }

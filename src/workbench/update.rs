@@ -81,6 +81,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.show_postmortem(rows);
             Vec::new()
         }
+        Message::Changes(which, changes) => {
+            model.changes_listed(which, changes);
+            Vec::new()
+        }
         Message::State(values) => {
             model.show_state(values);
             Vec::new()

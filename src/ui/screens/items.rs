@@ -3,6 +3,7 @@
 
 use crate::domain::{Problem, Severity, Tokens};
 use crate::ui::cells::Canvas;
+use crate::ui::compose::change_role;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
@@ -113,7 +114,7 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
         }
         rows.end_row();
         let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
-        text(shown, width, usize::from(area.height), &mut rows);
+        text(shown, width, usize::from(area.height), |_| Role::Text, &mut rows);
     } else if let Some(layer) = model.chosen_layer() {
         put(&mut rows, width, &format!("{} · {}", layer.kind, layer.id), Role::Title);
         put(&mut rows, width, &format!("from {}", layer.origin), Role::TextMuted);
@@ -131,7 +132,11 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
             put(&mut rows, width, &format!("! left out: {absence}"), Role::StatusWarning);
         }
         rows.end_row();
-        text(model.browser.preview.as_ref(), width, usize::from(area.height), &mut rows);
+        text(model.browser.preview.as_ref(), width, usize::from(area.height), |_| Role::Text, &mut rows);
+    } else if let Some(file) = model.chosen_change() {
+        put(&mut rows, width, &file.path, Role::Title);
+        rows.end_row();
+        text(model.browser.preview.as_ref(), width, usize::from(area.height), change_role, &mut rows);
     }
     for (y, row) in (area.y..bottom).zip(0..rows.len()) {
         canvas.put_row(x, y, right, &rows, row);
@@ -139,7 +144,7 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
 }
 
 /// As much of the text as fits.
-fn text(preview: Option<&Preview>, width: usize, height: usize, rows: &mut Lines) {
+fn text(preview: Option<&Preview>, width: usize, height: usize, role: fn(&str) -> Role, rows: &mut Lines) {
     match preview.and_then(|preview| preview.text.as_ref().map(|text| (text, preview.top))) {
         None => put(rows, width, "reading…", Role::TextMuted),
         Some((Err(why), _)) => put(rows, width, why, Role::StatusError),
@@ -150,7 +155,7 @@ fn text(preview: Option<&Preview>, width: usize, height: usize, rows: &mut Lines
                 }
                 // Only as much of a line as can be seen is wrapped.
                 let seen: String = line.chars().take(width * height).collect();
-                put(rows, width, &seen, Role::Text);
+                put(rows, width, &seen, role(line));
             }
         }
     }

@@ -133,6 +133,7 @@ fn picker_rows(
             | Choice::Theme(_)
             | Choice::Prompt(_)
             | Choice::Layer(_)
+            | Choice::TakeBack(_)
             | Choice::Trust(_)
             | Choice::Runs(_) => {
                 entry_row(entry, line, chosen, canvas);

@@ -3,7 +3,7 @@
 use super::others::row;
 use super::*;
 use crate::domain::{Lineage, ThreadEvent};
-use crate::workbench::message::ThreadRow;
+use crate::workbench::ThreadRow;
 
 fn below(id: &str, parent: Option<&str>) -> ThreadRow {
     ThreadRow { parent: parent.map(|parent| parent.parse().unwrap()), ..row(id, None) }

@@ -3,7 +3,8 @@
 use super::*;
 use crate::domain::Money;
 use crate::domain::{PromptEvent, ThreadEvent, ToolEvent};
-use crate::workbench::message::{ThreadRow, Upkeep};
+use crate::workbench::ThreadRow;
+use crate::workbench::message::Upkeep;
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::ListRow;
 

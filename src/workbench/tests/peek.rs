@@ -2,7 +2,8 @@
 
 use super::others::row;
 use super::*;
-use crate::workbench::message::{PeekNews, ThreadRow};
+use crate::workbench::ThreadRow;
+use crate::workbench::message::PeekNews;
 
 fn said(text: &str) -> Record {
     let (text, role) = (text.into(), "user".into());

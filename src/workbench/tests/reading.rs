@@ -81,7 +81,7 @@ fn the_chosen_block_is_always_in_view_and_the_draft_stays() {
     session.keys("[ G");
     assert_eq!(session.chosen(), "answer 10");
     // Letters are commands here, and Esc goes back to writing.
-    session.write("xyz").keys("esc");
+    session.write("zzw").keys("esc");
     assert_eq!(session.draft(), "half a thought");
     session.write("!");
     assert_eq!(session.draft(), "half a thought!");

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::Assembly;
 use crate::workbench::request::{LineKind, PageContent, SheetLine, View, WhatIf};
+use crate::workbench::taking_back::{ChangedFile, Stands, Which};
 use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown};
 use std::sync::Arc;
 
@@ -189,4 +190,27 @@ fn the_context_stands_beside_the_conversation_from_140_columns_on() {
         session.tell(Message::Beside { thread_id: thread(), number: None, request });
         insta::assert_snapshot!(format!("beside_{columns}x{rows}"), session.screen());
     }
+}
+
+#[test]
+fn s18_the_files_that_a_thread_changed() {
+    let file =
+        |path: &str, stands, text: &str| ChangedFile { path: path.into(), stands, text: text.into(), lines: (1, 2) };
+    let difference =
+        "--- src/lib.rs\n+++ src/lib.rs\n@@ -1,3 +1,2 @@\n-pub fn new() {}\n-\n+pub fn old() {}\n use std::fs;\n";
+    check("changes", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.answered(3, "All is well.", StopReason::EndTurn);
+        session.state(Status::Waiting, 2, Vec::new());
+        session.type_in("/undo").keys("enter");
+        let which = Which { thread_id: "plan-1772758800000".parse().unwrap(), request: None };
+        let files = vec![
+            file("notes/plan.md", Stands::Changed, "notes/plan.md: somebody changed it since"),
+            file("src/lib.rs", Stands::AsLeft, difference),
+            file("src/main.rs", Stands::AsLeft, difference),
+            file("tests/old.rs", Stands::AsBefore, "tests/old.rs: is as it was before"),
+        ];
+        session.tell(Message::Changes(which, Ok(files))).keys("down down enter");
+        session
+    });
 }

@@ -1,0 +1,168 @@
+//! The files that a thread changed with its file tools: each with what taking it back would change, and taking it back.
+
+use super::context_browser::Preview;
+use super::message::{Effect, Level};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::picker::{Choice, Entry, Picker, PickerKind};
+use crate::domain::ThreadId;
+use std::sync::Arc;
+
+/// A second word within so many milliseconds of the first takes back.
+const AGAIN_WITHIN: u64 = 10_000;
+
+/// The kind of preview that a changed file has.
+const FILE: &str = "file";
+
+/// Whose changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Which {
+    pub thread_id: ThreadId,
+    /// Those alone that the answer to this request made.
+    pub request: Option<u32>,
+}
+
+/// The files that were changed, by path, as they stand now.
+pub type Changes = Vec<ChangedFile>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Relative to the project.
+    pub path: String,
+    pub stands: Stands,
+    /// What taking it back would change, or why it is not taken back.
+    pub text: Arc<str>,
+    /// Lines that taking it back puts in, and takes out.
+    pub lines: (usize, usize),
+}
+
+/// How a file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// As the thread left it: it can be taken back.
+    AsLeft,
+    /// As it was before the thread.
+    AsBefore,
+    /// Somebody changed it since.
+    Changed,
+    Unreadable,
+}
+
+/// What is listed, and what was asked for once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TakingBack {
+    listed: Option<(Which, Changes)>,
+    /// What is taken back when it is asked for again, and since when.
+    asked: Option<(Vec<String>, crate::domain::Timestamp)>,
+}
+
+impl ChangedFile {
+    /// How it stands, in a few words.
+    fn told(&self) -> String {
+        match self.stands {
+            Stands::AsLeft => format!("+{} −{}", self.lines.0, self.lines.1),
+            Stands::AsBefore => "as it was before".to_owned(),
+            Stands::Changed => "somebody changed it since".to_owned(),
+            Stands::Unreadable => "cannot be read".to_owned(),
+        }
+    }
+}
+
+impl Model {
+    /// Asks for what the shown thread did to files: all of it, or what the answer to `request` did.
+    pub(super) fn ask_changes(&mut self, request: Option<u32>) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "this thread has not begun");
+            return Vec::new();
+        };
+        self.browser.taking_back = TakingBack::default();
+        self.pick(PickerKind::Changes, true);
+        vec![Effect::LoadChanges(Which { thread_id, request })]
+    }
+
+    /// The same for the chosen block of the transcript.
+    pub(super) fn ask_changes_of_block(&mut self) -> Vec<Effect> {
+        let number = self.view.chosen_blocks().and_then(|(_, at)| self.request_of(at));
+        if number.is_none() {
+            self.say(Level::Info, "no answer belongs to this");
+            return Vec::new();
+        }
+        self.ask_changes(number)
+    }
+
+    pub(super) fn changes_listed(&mut self, which: Which, changes: Result<Changes, String>) {
+        match changes {
+            Ok(changes) => {
+                self.browser.taking_back.listed = Some((which, changes));
+                self.browser.preview = None;
+                self.refill(PickerKind::Changes);
+            }
+            Err(why) => {
+                if self.list(PickerKind::Changes).is_some() {
+                    self.overlay = None;
+                }
+                self.say(Level::Error, why);
+            }
+        }
+    }
+
+    /// The files; above them, where there are several, all that can be taken back.
+    pub(super) fn change_entries(&self) -> Vec<Entry> {
+        let Some((_, files)) = &self.browser.taking_back.listed else { return Vec::new() };
+        let entry = |label: String, detail: String, usable: bool, choice: Choice| {
+            let (current, body, group) = (false, None, None);
+            Entry { choice, label, detail, usable, current, body, group }
+        };
+        let open = files.iter().filter(|file| file.stands == Stands::AsLeft).count();
+        let all = (open > 1).then(|| {
+            let label = format!("Take back all {open} that are as the thread left them");
+            entry(label, String::new(), true, Choice::TakeBack(None))
+        });
+        let one = |(at, file): (usize, &ChangedFile)| {
+            entry(file.path.clone(), file.told(), file.stands == Stands::AsLeft, Choice::TakeBack(Some(at)))
+        };
+        all.into_iter().chain(files.iter().enumerate().map(one)).collect()
+    }
+
+    /// The chosen file, while they are listed.
+    #[must_use]
+    pub fn chosen_change(&self) -> Option<&ChangedFile> {
+        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
+        let Choice::TakeBack(Some(at)) = picker.chosen()?.choice else { return None };
+        self.browser.taking_back.listed.as_ref()?.1.get(at)
+    }
+
+    /// Puts what taking back the chosen file changes beside the list.
+    pub(super) fn follow_change(&mut self) {
+        let Some(file) = self.chosen_change() else { return };
+        if self.browser.preview.as_ref().is_none_or(|shown| shown.kind != FILE || shown.id != file.path) {
+            let (id, text) = (file.path.clone(), Some(Ok(file.text.clone())));
+            self.browser.preview = Some(Preview { kind: FILE, id, text, top: 0 });
+        }
+    }
+
+    /// Takes back the chosen file, or all of them, the second time it is asked for.
+    pub(super) fn take_back_files(&mut self, picker: Picker, at: Option<usize>) -> Vec<Effect> {
+        self.overlay = Some(Overlay::Picker(picker));
+        let Some((which, files)) = self.browser.taking_back.listed.clone() else { return Vec::new() };
+        let meant: Vec<&ChangedFile> = match at {
+            Some(at) => files.get(at).into_iter().collect(),
+            None => files.iter().filter(|file| file.stands == Stands::AsLeft).collect(),
+        };
+        if let [file] = meant.as_slice()
+            && file.stands != Stands::AsLeft
+        {
+            self.say(Level::Info, format!("`{}` stays as it is: {}", file.path, file.told()));
+            return Vec::new();
+        }
+        let paths: Vec<String> = meant.iter().map(|file| file.path.clone()).collect();
+        let asked = self.browser.taking_back.asked.replace((paths.clone(), self.now));
+        if asked.is_some_and(|(asked, at)| asked == paths && self.now.since(at) <= AGAIN_WITHIN) {
+            self.browser.taking_back.asked = None;
+            return vec![Effect::TakeBack(which, paths)];
+        }
+        let those = if let [one] = paths.as_slice() { format!("`{one}`") } else { format!("{} files", paths.len()) };
+        self.say(Level::Warning, format!("repeat to take back {those}: it becomes as it was before the thread"));
+        Vec::new()
+    }
+}
