@@ -5,8 +5,6 @@
 //! For the table, unit tests count like the code they stand in, and what a re-export hides is not seen. For circles, unit
 //! tests are left out, and a name is followed to the file that defines it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -725,4 +723,16 @@ fn s06_a_writer_is_found() {
     let source = "use std::io::{self, stdout};\nfn a(c: &mut Command) {\n    c.stdout(x);\n    io::stdout().lock();\n    \
                   std::io::stderr();\n    println!(\"x\");\n    stdout();\n}\n// stdout()\n";
     assert_eq!(own_writers(source), [4, 5, 6, 7]);
+}
+
+#[test]
+fn every_file_of_tests_is_part_of_the_suite() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let suite = std::fs::read_to_string(format!("{folder}/suite.rs")).unwrap();
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let forgotten: Vec<String> = names
+        .filter_map(|name| name.strip_suffix(".rs").map(str::to_owned))
+        .filter(|name| name != "suite" && !suite.lines().any(|line| line == format!("mod {name};")))
+        .collect();
+    assert!(forgotten.is_empty(), "no `mod` in tests/suite.rs for {forgotten:?}");
 }

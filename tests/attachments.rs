@@ -1,18 +1,10 @@
 //! What a prompt names behind `@` goes along with it: files, folders and threads, in the whole program.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, key};
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Stdio};
-use terminal::{Home, Terminal, key};
 
 const OLD: &str = "<file path=\"src/a.rs\">\nfn old() { ${not_a_placeholder} }\n</file>\n";
 

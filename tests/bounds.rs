@@ -3,15 +3,8 @@
 //!
 //! `LEVAIN_LONG_TESTS=1` streams ten times as much.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{Call, KEY, ModelServer};
+use crate::support::model_server::{Call, KEY, ModelServer};
+use crate::support::terminal::{Home, kill, poll};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -20,7 +13,6 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use terminal::{Home, kill, poll};
 
 /// What a worker and a screen may take at most, in kB.
 const WORKER: u64 = 150 << 10;

@@ -1,18 +1,10 @@
 //! What threads may spend: calls are refused before they leave where too little is left, and bounded by what is.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, poll};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use terminal::{Home, poll};
 
 /// Three dollars for a million tokens of prompt, fifteen for a million of answer.
 const MODEL: &str = "anthropic/claude-sonnet-4-5";

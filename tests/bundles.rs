@@ -1,14 +1,9 @@
 //! Further bundles of the system space: what they add, what they win, and what they cannot take away.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, write};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use terminal::{Home, write};
 
 fn knowledge(folder: &Path, id: &str, body: &str) {
     let name = id.rsplit('/').next().unwrap();

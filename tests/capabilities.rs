@@ -1,10 +1,6 @@
 //! What a directive grants, from its file to the call: capability files, levels of risk, decisions and ceilings.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, output};
 use levain::domain::capability::{PRIMARIES, WRITE_ITEMS, matches, to_execute};
 use levain::domain::{Grant, Permissions, Verdict};
 use levain::items::capability::{ProjectFiles, stem};
@@ -14,7 +10,6 @@ use levain::tools;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use terminal::{Home, output};
 
 const CAPABILITIES: &str = ".ai/tools/rye/agent/permissions/capabilities";
 

@@ -1,14 +1,9 @@
 //! Threads that start threads: what a child may do and use, who waits for whom, and what stays when one is stopped.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, key, output, poll};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
-use terminal::{Home, key, output, poll};
 
 /// The tool by which threads start others, as it is offered.
 const START: &str = "rye_agent_threads_thread_directive";

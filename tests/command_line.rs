@@ -1,11 +1,7 @@
 //! What the command line does for people who keep a project: checking what they wrote, completing what they type, and
 //! managing threads.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Whole settings files, good and bad. Beside each bad file lies what is said about it: one line for each problem,
 //! `LINE: message; remedy`. A file whose name begins with `project` is read as a project's.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::config::{Arguments, Config, Dirs, PROJECT_FILE};
 use std::fmt::Write as _;
 use std::fs;

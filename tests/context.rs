@@ -1,24 +1,17 @@
 //! `levain context`, and that what it shows is what is sent.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::format_push_string, reason = "a test may be slow")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, output, poll};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use model_server::{KEY, ModelServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use terminal::{Home, Terminal, output, poll};
 
 fn write(home: &Home, path: &str, text: &str) {
     let path = home.project().join(path);

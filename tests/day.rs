@@ -1,21 +1,11 @@
 //! A day with threads, from a fresh home, in one session of the screen: what is done in it is seen by the model server, by the
 //! terminal and on disk.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/conversation.rs"]
-mod conversation;
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use conversation::{has_said, say, screen, threads};
-use model_server::ModelServer;
+use crate::support::conversation::{has_said, say, screen, threads};
+use crate::support::model_server::ModelServer;
+use crate::support::terminal::{Home, Terminal, key, poll};
 use serde_json::{Value, json};
 use std::fs;
-use terminal::{Home, Terminal, key, poll};
 
 const DIRECTIVE: &str = "```xml\n<directive name=\"ship\" version=\"1.0.0\" extends=\"levain/core/base\"><metadata>\
                          <description>Ships it</description><permissions><execute><tool>rye.bash</tool></execute></permissions>\

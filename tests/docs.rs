@@ -1,7 +1,5 @@
 //! Keeps the pages in `docs/` true where they list what the code defines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::commands::{CommandId, Context, Group, Keymap, TABLE};
 use levain::config::{Arguments, Config, Dirs};
 use levain::ui::{Role, Theme};

@@ -1,13 +1,7 @@
 //! A draft's worker: it tells what would be sent, takes the first prompt, and goes where nothing is sent.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, poll};
 use levain::domain::event::{PromptEvent, PromptMode};
 use levain::domain::{
     Event, Lineage, ModelRef, Record, SetLimits, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Values,
@@ -18,10 +12,8 @@ use levain::store::summary::Summary;
 use levain::store::threads::Threads;
 use levain::store::{FileStore, Layout};
 use levain::worker::host::REPLAY;
-use model_server::{KEY, ModelServer};
 use std::fs;
 use std::process::Command;
-use terminal::{Home, Terminal, poll};
 
 fn start(home: &Home, server: &ModelServer) -> Terminal {
     let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]);

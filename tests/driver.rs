@@ -1,8 +1,6 @@
 //! The driver against stores and providers that misbehave.
 
 #![allow(clippy::unnecessary_wraps, reason = "pieces of a play are results")]
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::{StreamExt, stream};
 use levain::context::{Parts, Plan, Start, assemble};

@@ -1,10 +1,6 @@
 //! Tools that are files: Python, Node, shell, HTTP and chains, called by a thread of the whole program.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, write};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +8,6 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
-use terminal::{Home, write};
 
 const ALL: &str = "<execute><tool>*</tool></execute>";
 

@@ -1,13 +1,7 @@
 //! What extensions draw: components with the person's keys, around the draft and over the screen, in a real terminal.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use scripted_project::{Project, calls_bash, done, say};
+use crate::support::scripted_project::{Project, calls_bash, done, say};
+use crate::support::terminal;
 use terminal::key;
 
 /// `/pad` opens a component that shows what is typed into it and ends with its text on enter.

@@ -1,14 +1,8 @@
 //! What extensions put in the place of what the program shows and does: editors, drawings of calls and messages, programs that
 //! have the terminal, a person's own commands; and what the command line says of extensions.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use scripted_project::{Project, done, say};
+use crate::support::scripted_project::{Project, done, say};
+use crate::support::terminal;
 use serde_json::{Value, json};
 use terminal::key;
 

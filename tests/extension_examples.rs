@@ -3,14 +3,9 @@
 //! Their files are not part of this project: `scripts/pi-examples` fetches them and says where they are, which
 //! `LEVAIN_PI_EXAMPLES` names. Without that there is nothing to test. A table of what each came to is printed.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::print_stdout, reason = "the table")]
 
-#[path = "support/terminal.rs"]
-mod terminal;
-#[path = "support/wire_server.rs"]
-mod wire_server;
-
+use crate::support::{terminal, wire_server};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;

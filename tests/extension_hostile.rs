@@ -1,20 +1,11 @@
 //! Extensions that break, flood, hang, lie and reach for what is not theirs: each leaves a message that names it and a thread
 //! that goes on, no guard opens, and nothing of it steers the terminal.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/running_thread.rs"]
-mod running_thread;
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::running_thread::{RunningThread, rests};
+use crate::support::scripted_project::{Project, done};
+use crate::support::terminal;
 use levain::domain::event::{CancelScope, PromptMode};
 use levain::domain::{Command, State};
-use running_thread::{RunningThread, rests};
-use scripted_project::{Project, done};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;

@@ -1,15 +1,7 @@
 //! What extensions reach: hosts that the person named by `fetch`, and models of providers that they register.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-#[path = "support/wire_server.rs"]
-mod wire_server;
-
-use scripted_project::Project;
+use crate::support::scripted_project::Project;
+use crate::support::{terminal, wire_server};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

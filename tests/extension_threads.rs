@@ -1,14 +1,8 @@
 //! Extensions in threads: what their handlers make of prompts, requests, calls and results, and that nothing they do ends a
 //! thread or opens what a guard holds.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use scripted_project::{Project, calls_bash, done};
+use crate::support::scripted_project::{Project, calls_bash, done};
+use crate::support::terminal;
 use serde_json::{Value, json};
 use std::fs;
 use terminal::{key, output};

@@ -1,10 +1,6 @@
 //! The extension host: what loads, what is told of what does not, and that nothing an extension does stops the others.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::Home;
 use levain::extensions::{Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit};
 use serde_json::{Value, json};
 use std::fs;
@@ -12,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use tempfile::TempDir;
-use terminal::Home;
 
 /// What a future comes to.
 fn wait<T>(future: impl Future<Output = T>) -> T {

@@ -1,9 +1,6 @@
 //! A disk that fails and a process that dies, at every operation on the files of a thread, in every phase of a turn: what
 //! was acknowledged is in the log, nothing is sent that is in no log, and the thread goes on.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use futures_util::stream;
 use levain::context::Plan;
 use levain::domain::event::{Approve, CallError, PromptMode, StopReason};

@@ -1,20 +1,10 @@
 //! Trying again from an earlier place, on the screen and on the command line.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/conversation.rs"]
-mod conversation;
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use conversation::{has_said, say, screen, threads};
-use model_server::{KEY, ModelServer};
+use crate::support::conversation::{has_said, say, screen, threads};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, key};
 use serde_json::Value;
 use std::process::Stdio;
-use terminal::{Home, Terminal, key};
 
 fn start(home: &Home, server: &ModelServer) -> Terminal {
     let terminal = screen(home, server).start();

@@ -1,7 +1,5 @@
 //! The rules of the file formats that have no test beside their parser: what a whole file means, seen from outside.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::domain::{Grant, Space};
 use levain::items::directive::Values;
 use levain::items::hook::Action;

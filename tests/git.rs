@@ -1,19 +1,11 @@
 //! What a project's git settings say is not run: levain reads the branch by itself.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, key};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use terminal::{Home, key};
 
 /// Git with nothing of the machine's own settings.
 fn git(project: &Path, arguments: &[&str]) {

@@ -1,21 +1,11 @@
 //! Threads that continue others: what the new one is told and may use, who follows it, and what stays of the old one.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/conversation.rs"]
-mod conversation;
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use conversation::{has_said, say, screen};
-use model_server::{Call, KEY, ModelServer};
+use crate::support::conversation::{has_said, say, screen};
+use crate::support::model_server::{Call, KEY, ModelServer};
+use crate::support::terminal::{Home, poll};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use terminal::{Home, poll};
 
 const LS: &str = "rye_file_system_ls";
 

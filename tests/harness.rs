@@ -1,8 +1,6 @@
 //! The terminal harness itself, tried on small shell programs: what it shows, answers and complains about.
 
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal;
 use rustix::process::Signal;
 use terminal::{Answers, Home, key};
 

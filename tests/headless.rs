@@ -1,20 +1,12 @@
 //! The headless commands, as a script would use them.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, kill, output, poll};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use terminal::{Home, kill, output, poll};
 
 const SCENARIO: &str = "
 name: test

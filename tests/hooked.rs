@@ -1,16 +1,11 @@
 //! What a thread keeps under names, and hooks that go by it.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, output};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
-use terminal::{Home, output};
 
 const STATE: &str = "<tool>levain/state</tool>";
 

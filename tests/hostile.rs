@@ -2,21 +2,13 @@
 //! harmlessly, the terminal obeys none of it, and the screen stays quick. The times are looked at where the program is
 //! optimised, one test after the other: `cargo nextest run --release -j1 --test hostile`.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{Call, KEY, ModelServer};
+use crate::support::model_server::{Call, KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, key, poll};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
-use terminal::{Home, Terminal, key, poll};
 
 /// What a terminal would obey: colours, moves, titles, the clipboard, other screens, a reset.
 const ESCAPES: &str = "\u{1b}[2J\u{1b}[H\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[?1049l\u{1b}[?2004l\u{1b}c\u{9b}31m\u{1b}P\u{90}x\u{9c}\u{8}\u{7f}\r";

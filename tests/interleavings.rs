@@ -2,21 +2,12 @@
 //! handlers of an extension: nothing that a person wrote is lost or sent twice, a guard never opens by itself, and the thread
 //! goes on.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/running_thread.rs"]
-mod running_thread;
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::running_thread::{RunningThread, rests};
+use crate::support::scripted_project::Project;
+use crate::support::terminal;
 use levain::domain::event::{Approve, CancelScope, PromptMode};
 use levain::domain::{Command, ModelRef, Stage, State};
-use running_thread::{RunningThread, rests};
 use rustix::process::Signal;
-use scripted_project::Project;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;

@@ -2,8 +2,6 @@
 //! line for each problem, mostly `severity LINE: message; remedy`. A file is named after the kind of its mistake, then the
 //! case. A new file needs no code; run with `UPDATE_EXPECTED=1` to write what is said.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::commands::Keymap;
 use levain::domain::{Policies, Policy, Problem, Space};
 use levain::items::signature::TrustStore;

@@ -2,15 +2,9 @@
 //! put one, tools look everywhere a tool may look, and then it is searched for.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Launch, key};
 use rustix::process::Pid;
 use serde_json::json;
 use std::fs;
@@ -19,7 +13,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use terminal::{Home, Launch, key};
 
 /// In the person's file of keys.
 const FILED: &str = "canary-filed-51c07e6b";

@@ -2,8 +2,6 @@
 //!
 //! The processes are this test binary again, asked for one of the tests that are ignored otherwise.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::domain::{Allowance, Budget, BudgetReport, CallCost, Money, Slots, Spent, ThreadId, Tokens};
 use levain::ports::Ledger;
 use levain::ports::ledger::{Granted, Registered, Registration};

@@ -1,18 +1,13 @@
 //! MCP, both ways: servers that others wrote called by threads, servers that misbehave, and a client that others wrote asking
 //! `levain mcp serve`. `scripts/setup tests` installs the others.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, key, output, poll, write};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use terminal::{Home, key, output, poll, write};
 
 /// Where `scripts/setup tests` puts what others wrote.
 fn installed(path: &str) -> PathBuf {

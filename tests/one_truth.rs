@@ -1,22 +1,12 @@
 //! The context screen and `levain context show` say the same of the same request: layers, words and bytes.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/conversation.rs"]
-mod conversation;
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::conversation::{say, screen};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Terminal, key, poll};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use conversation::{say, screen};
-use model_server::{KEY, ModelServer};
 use serde_json::Value;
 use std::fs;
-use terminal::{Home, Terminal, key, poll};
 
 /// What the program put on the clipboard, in order. A sequence of which only a part has arrived is not counted.
 fn copied(terminal: &Terminal) -> Vec<String> {

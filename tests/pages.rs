@@ -1,20 +1,12 @@
 //! Pages of the web that would keep a processor busy for minutes.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, key, poll};
 use serde_json::json;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Stdio;
-use terminal::{Home, key, poll};
 
 /// A server that answers everything with half a megabyte of nesting; its address.
 fn nesting() -> String {

@@ -1,13 +1,7 @@
 //! The pipeline in the whole program: handlers in files, programs that answer, and what becomes of those that do not.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/scripted_project.rs"]
-mod scripted_project;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use scripted_project::{Project, calls_bash};
+use crate::support::scripted_project::{Project, calls_bash};
+use crate::support::terminal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;

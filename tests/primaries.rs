@@ -1,13 +1,8 @@
 //! The primaries and the return of a directive, through the whole program.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::Home;
 use serde_json::Value;
 use std::process::{Command, Stdio};
-use terminal::Home;
 
 const REVIEW: &str = "```xml
 <directive name=\"review\" version=\"1.0.0\">

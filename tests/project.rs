@@ -1,18 +1,13 @@
 //! What lies around a run, as a person meets it: provider files, settings of agents, wishes of directives, signatures,
 //! trust.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, output};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use terminal::{Home, output};
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join(path);

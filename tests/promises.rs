@@ -1,18 +1,10 @@
 //! What thread engines of this format promised and did not keep, kept here: each test is named after what holds.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
-#[path = "support/model_server.rs"]
-mod model_server;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, output, poll};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Output, Stdio};
-use terminal::{Home, output, poll};
 
 /// The events by which a thread ends.
 const ENDS: [&str; 5] = ["thread_completed", "thread_error", "thread_cancelled", "thread_killed", "thread_continued"];

@@ -1,15 +1,10 @@
 //! What does not read is not passed over where that would give a thread more power, more spend or less context than was
 //! written: nothing starts. The table in `docs/faults.md` lists these faults; here is one of each.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::Home;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use terminal::Home;
 
 /// A home with one directive, whose metadata stands on line 3 and behind.
 fn home(metadata: &str) -> Home {

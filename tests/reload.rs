@@ -1,18 +1,10 @@
 //! What a person saves while the screen is open counts at once, and what does not read is told and changes nothing.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use crate::support::model_server::{KEY, ModelServer};
 
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
-
+use crate::support::terminal::{Home, Terminal, poll, write};
 use std::fs;
 use std::path::Path;
-use terminal::{Home, Terminal, poll, write};
 
 /// Saves until the screen shows `shown`: the first save may come before anybody watches.
 fn save(terminal: &Terminal, path: &Path, text: &str, shown: &str) {

@@ -1,15 +1,8 @@
 //! Directives with inputs, items and names in the whole program: from the keys to what the model is told.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::model_server;
+use crate::support::terminal::{Home, Launch, key, poll};
 use model_server::{KEY, ModelServer};
-use terminal::{Home, Launch, key, poll};
 
 const DEPLOY: &str = "```xml\n<directive name=\"deploy\" version=\"1.0.0\"><description>Ship it</description>\
                       <inputs><input name=\"target\" required=\"true\">where to</input>\

@@ -2,11 +2,7 @@
 //!
 //! Where the kernel has no sandbox that holds, these tests look that nothing is taken for confined instead.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, key, poll, write};
 use levain::tools::sandbox::Offered;
 use serde_json::{Value, json};
 use std::fs;
@@ -15,7 +11,6 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use terminal::{Home, key, poll, write};
 
 /// A project whose directive `x` grants bash on these terms, and a model that runs `commands` one after the other.
 struct Project {

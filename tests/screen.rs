@@ -1,18 +1,10 @@
 //! The whole program in a terminal, against a model's server on loopback.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 use rustix::process::{Pid, Signal};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 
 fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
     let mut all = vec!["--model", "anthropic/test-model"];

@@ -1,15 +1,10 @@
 //! Text of a project never steers the terminal it is printed on: items, settings, names of files, logs and arguments full
 //! of what a terminal obeys or hides, printed by every subcommand on a terminal.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, Terminal, key};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
-use terminal::{Home, Terminal, key};
 
 /// A clipboard, a title, a colour by C1, directions, zero width, a tag, deletion.
 const EVIL: &str = "\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}x\u{202c}\u{200b}\u{200d}\u{2066}\u{e0041}\u{feff}\u{7f}\u{8}";

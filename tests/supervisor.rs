@@ -1,10 +1,6 @@
 //! Many threads in one process: what one does, and how it ends, is nothing to the others, and nothing of it stays.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal;
 use levain::context::Plan;
 use levain::domain::event::PromptMode;
 use levain::domain::{

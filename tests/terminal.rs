@@ -3,26 +3,18 @@
 //! have more tests in `screen.rs`, T33 in `driver.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has
 //! no test.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::model_server::{Call, KEY, ModelServer};
+use crate::support::terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use levain::domain::{Event, PromptEvent, Record, RequestEvent, ThreadId};
 use levain::store::Layout;
 use levain::store::log::{self, LogWriter};
-use model_server::{Call, KEY, ModelServer};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 
 /// The program, with the thread it had before.
 fn levain(home: &Home, server: &ModelServer) -> Launch {

@@ -1,12 +1,7 @@
 //! Threads are managed from their list on the screen.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, key, poll};
 use std::fs;
-use terminal::{Home, key, poll};
 
 const SCENARIO: &str = r#"
 name: echo

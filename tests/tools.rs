@@ -1,16 +1,10 @@
 //! Tools, permissions and approvals in the whole program, with a scripted model.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, Terminal, key, kill, poll};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use std::fs;
 use std::process::{Output, Stdio};
-use terminal::{Home, Terminal, key, kill, poll};
 
 const SCENARIO: &str = r#"
 name: tools

@@ -5,11 +5,8 @@
 //! `LEVAIN_TREE_BRANCHES` and `LEVAIN_TREE_LEAVES` make it larger (5 and 6 in the test, 9 and 21 for a run of 200 threads).
 
 #![allow(clippy::print_stdout, reason = "a run says what became of its threads")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, Terminal, kill};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -17,7 +14,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use terminal::{Home, Terminal, kill};
 
 const START: &str = "rye_agent_threads_thread_directive";
 

@@ -1,14 +1,9 @@
 //! Taking back what a thread's file tools changed, in the whole program.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::{Home, key, write};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Output, Stdio};
-use terminal::{Home, write};
 
 fn levain(home: &Home, arguments: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = home.levain(arguments).stdin(Stdio::null()).output().unwrap();
@@ -95,4 +90,33 @@ fn a_file_that_somebody_changed_since_stays_and_both_versions_are_shown() {
     let (code, _, err) = levain(&home, &["threads", "undo", &id, "--yes"]);
     assert!(code == 1 && err.contains("a.txt stays as it is: somebody changed it since"), "{err}");
     assert_eq!((read(&home, "a.txt").as_deref(), read(&home, "new/b.txt")), (Some("third, and mine\n"), None));
+}
+
+#[test]
+fn s18_changes_are_taken_back_on_the_screen() {
+    let (home, id) = thread();
+    write(&home.project().join("new/b.txt"), "of somebody\n");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "--continue", &id]).size(120, 30).start();
+    terminal.wait_for("Done.");
+    terminal.send_keys("/undo\r");
+    terminal.wait_for("files that the thread changed · 2 of 2");
+    terminal.wait_for("-third");
+    terminal.wait_for("+first");
+    terminal.send_keys("\r");
+    terminal.wait_for("repeat to take back `a.txt`");
+    assert_eq!(read(&home, "a.txt").as_deref(), Some("third\n"), "asking changes nothing");
+    terminal.send_keys("\r");
+    terminal.wait_for("`a.txt` is as it was");
+    assert_eq!(read(&home, "a.txt").as_deref(), Some("first\n"));
+    terminal.send_keys("j");
+    terminal.wait_for("+of somebody");
+    terminal.send_keys("\r");
+    terminal.wait_for("`new/b.txt` stays as it is");
+    assert_eq!(read(&home, "new/b.txt").as_deref(), Some("of somebody\n"));
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("files that the thread changed");
+    terminal.send_keys("/export registry\r");
+    terminal.wait_for("registry.json");
+    terminal.leave();
+    home.wait_until_quiet();
 }

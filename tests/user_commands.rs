@@ -1,19 +1,11 @@
 //! What a person adds beside their words, in the whole program: commands of their own, and images.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/model_server.rs"]
-mod model_server;
-#[path = "support/terminal.rs"]
-mod terminal;
-
-use model_server::{KEY, ModelServer};
+use crate::support::model_server::{KEY, ModelServer};
+use crate::support::terminal::{Home, Launch, Terminal, key, kill, poll};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;
-use terminal::{Home, Launch, Terminal, key, kill, poll};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nnot much of an image";
 const PNG_BASE64: &str = "iVBORw0KGgpub3QgbXVjaCBvZiBhbiBpbWFnZQ==";

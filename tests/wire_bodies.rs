@@ -1,12 +1,7 @@
 //! What is previewed, shown, recorded and received is the same, byte for byte, in every wire form: random threads against a
 //! server that keeps what it is sent. two hundred of them, and ten times as many with `LEVAIN_LONG_TESTS=1`.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "support/terminal.rs"]
-mod terminal;
-
+use crate::support::terminal::Home;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
@@ -32,7 +27,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use terminal::Home;
 
 /// Keeps every body; asks for a tool once in each run, then answers.
 struct Recorder {

@@ -1,8 +1,5 @@
 //! The protocol, in both forms of the client: whatever holds for a socket holds for a channel.
 
-#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use levain::context::Plan;
 use levain::domain::event::{Approve, CancelScope, Delta, PromptMode, StopReason};
 use levain::domain::{

@@ -1,7 +1,7 @@
 //! What would be noticed if a project reached beyond itself: processes that die of a signal, programs and connections that
 //! leave a mark when they are started or made, and files outside that must stay as they are.
 
-use crate::terminal::Home;
+use crate::support::terminal::Home;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::TcpListener;

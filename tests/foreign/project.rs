@@ -1,7 +1,7 @@
 //! Makes the projects.
 
-use crate::canary::Canaries;
-use crate::terminal::Home;
+use super::canary::Canaries;
+use crate::support::terminal::Home;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;

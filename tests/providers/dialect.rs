@@ -42,8 +42,8 @@ impl Dialect {
     /// What a whole answer reports as used.
     pub(crate) fn usage(self) -> Usage {
         match self {
-            Self::Anthropic => crate::reported(10, 20, 30, 0),
-            Self::OpenAi | Self::Responses | Self::Gemini => crate::reported(10, 20, 0, 2),
+            Self::Anthropic => super::reported(10, 20, 30, 0),
+            Self::OpenAi | Self::Responses | Self::Gemini => super::reported(10, 20, 0, 2),
         }
     }
 

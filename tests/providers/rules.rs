@@ -16,23 +16,23 @@ pub(crate) fn broken(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), 
     match uri.path() {
         "/v1/responses" => {
             streams()?;
-            rule(header("authorization") == format!("Bearer {}", crate::KEY), "authorization")?;
+            rule(header("authorization") == format!("Bearer {}", super::KEY), "authorization")?;
             responses::responses(&body)
         }
         "/v1beta/models/test-1:streamGenerateContent" => {
             rule(uri.query() == Some("alt=sse"), "events are asked for")?;
-            rule(header("x-goog-api-key") == crate::KEY, "x-goog-api-key")?;
+            rule(header("x-goog-api-key") == super::KEY, "x-goog-api-key")?;
             gemini::gemini(&body)
         }
         "/v1/messages" => {
             streams()?;
-            rule(header("x-api-key") == crate::KEY, "x-api-key")?;
+            rule(header("x-api-key") == super::KEY, "x-api-key")?;
             rule(header("anthropic-version") == "2023-06-01", "anthropic-version")?;
             messages(&body)
         }
         "/v1/chat/completions" => {
             streams()?;
-            rule(header("authorization") == format!("Bearer {}", crate::KEY), "authorization")?;
+            rule(header("authorization") == format!("Bearer {}", super::KEY), "authorization")?;
             chat(&body)
         }
         other => Err(format!("path {other}")),

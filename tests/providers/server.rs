@@ -1,6 +1,6 @@
 //! A server that plays prepared answers and keeps vendors' rules. Which answer it plays, the prompt says.
 
-use crate::rules;
+use super::rules;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;

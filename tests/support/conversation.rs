@@ -1,8 +1,5 @@
 //! A conversation on the screen with the scripted model server.
 
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-
 use super::model_server::{KEY, ModelServer};
 use super::terminal::{Home, Launch, Terminal, key};
 use std::fs;

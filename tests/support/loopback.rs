@@ -1,8 +1,5 @@
 //! A server on loopback, on a thread of its own.
 
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use axum::Router;
 use std::net::SocketAddr;
 use std::sync::mpsc;

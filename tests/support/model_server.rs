@@ -1,19 +1,12 @@
 //! A model's server on loopback that a test plays by hand: it checks every request, and the test decides when which
 //! piece of the answer leaves. Speaks the Messages form (`/v1/messages`).
 
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "loopback.rs"]
-mod loopback;
-
+use super::loopback::Loopback;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Response, Uri};
 use futures_util::stream;
-use loopback::Loopback;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};

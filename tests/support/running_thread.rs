@@ -1,11 +1,7 @@
 //! A thread of a project in a worker of its own, as a screen has it, talked to by messages in the place of keys.
 
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use super::scripted_project::Project;
-use super::terminal::{PATIENCE, kill};
+use super::terminal::PATIENCE;
 use levain::domain::event::PromptMode;
 use levain::domain::{
     Command, Lineage, ModelRef, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Values,
@@ -16,7 +12,7 @@ use levain::store::summary::Summary;
 use levain::worker::client::Client;
 use levain::worker::launch::{Launcher, Started};
 use levain::worker::protocol::FromWorker;
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -121,18 +117,6 @@ impl RunningThread {
 
     pub fn process(&self) -> Pid {
         Pid::from_raw(self.client.process().unwrap().cast_signed()).unwrap()
-    }
-
-    /// `kill -9`, and a worker in its place.
-    pub async fn kill_and_resume(&mut self) {
-        kill(self.process(), Signal::KILL);
-        self.resume().await;
-    }
-
-    /// Ends the worker in order, and starts another.
-    pub async fn leave_and_resume(&mut self) {
-        self.leave().await;
-        self.resume().await;
     }
 
     pub async fn leave(&self) {

@@ -1,8 +1,5 @@
 //! A project with handlers, and a model that is a script.
 
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-
 use super::terminal::{Home, Terminal, key, output};
 use serde_json::{Value, json};
 use std::fs;

@@ -2,11 +2,7 @@
 //! terminal, sends keys, and checks at the end that the terminal was left as it was found.
 //!
 //! Nothing here sleeps for a while and hopes: every wait is for a condition and has a deadline, and a wait that fails
-//! shows the screen. Use it with `#[path = "support/terminal.rs"] mod terminal;`.
-
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+//! shows the screen.
 
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal};
@@ -32,20 +28,14 @@ pub mod key {
     pub const ESC: &str = "\x1b";
     pub const TAB: &str = "\t";
     pub const BACKSPACE: &str = "\x7f";
-    pub const UP: &str = "\x1b[A";
     pub const DOWN: &str = "\x1b[B";
-    pub const RIGHT: &str = "\x1b[C";
-    pub const LEFT: &str = "\x1b[D";
-    pub const HOME: &str = "\x1b[H";
     pub const END: &str = "\x1b[F";
     pub const PAGE_UP: &str = "\x1b[5~";
-    pub const PAGE_DOWN: &str = "\x1b[6~";
     pub const F1: &str = "\x1bOP";
     pub const F4: &str = "\x1bOS";
     pub const ALT_ENTER: &str = "\x1b\r";
     pub const CTRL_C: &str = "\x03";
     pub const CTRL_D: &str = "\x04";
-    pub const CTRL_J: &str = "\n";
     pub const CTRL_Z: &str = "\x1a";
 }
 

@@ -1,18 +1,11 @@
 //! A vendor's server on loopback that says the same to every request, in the wire form in which it was asked (chat completions,
 //! Gemini), and checks each request. For calls beside a thread's own.
 
-#![allow(dead_code, reason = "each test uses its own part")]
-#![allow(unreachable_pub, reason = "a test's module has no outside")]
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-#[path = "loopback.rs"]
-mod loopback;
-
+use super::loopback::Loopback;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
-use loopback::Loopback;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

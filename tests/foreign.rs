@@ -5,20 +5,16 @@
 //! of what should, and traps of other kinds beside it. A third of the commands looks at each, in turn; with
 //! `LEVAIN_LONG_TESTS=1` all of them, at four times as many projects.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 mod canary;
 mod project;
-#[path = "../support/terminal.rs"]
-mod terminal;
 
+use crate::support::terminal::{Home, key};
 use canary::Canaries;
 use project::{PATHS_OF_A_TRAP, Project, THREAD};
 use std::cell::Cell;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use terminal::{Home, key};
 
 /// What only looks, with the answer it may have: none must hang, whatever it says.
 const LOOKS: &[&[&str]] = &[
