@@ -187,7 +187,7 @@ fn one_of_many_processes() {
 /// Starts this binary again for one of its tests.
 fn start(test: &str, number: u64, folder: &Path) -> (Process, BufReader<ChildStdout>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    command.args(["--exact", &format!("ledger::{test}"), "--ignored", "--nocapture"]);
     run(command.env(NUMBER, number.to_string()).env(FOLDER, folder))
 }
 
@@ -330,7 +330,7 @@ fn on_a_full_disk_nothing_is_granted_and_nothing_is_lost() {
     let limited = r#"trap "" XFSZ; ulimit -f 400; exec "$0" "$@""#;
     let mut command = Command::new("sh");
     command.args(["-c", limited]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "one_on_a_full_disk", "--ignored", "--nocapture"]).env(FOLDER, folder.path());
+    command.args(["--exact", "ledger::one_on_a_full_disk", "--ignored", "--nocapture"]).env(FOLDER, folder.path());
     let (_process, mut output) = run(&mut command);
     let told = line(&mut output, "full");
     let (settled, error) = told.split_once(' ').unwrap();

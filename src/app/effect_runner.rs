@@ -2,15 +2,15 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
+use super::notices::{failed, notice};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, pipeline, requests, taking_back, thread_rows, trusting};
+use super::{export, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
-use crate::ports::executor::{Executor, ExecutorError};
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
 use crate::session::Models;
@@ -20,12 +20,10 @@ use crate::store::KeptLedger;
 use crate::store::fork::{Forked, Left, Until};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, export as registry_files, kept, log, postmortem, recover, timeline};
+use crate::store::{Layout, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
-use crate::workbench::taking_back::Which;
-use crate::workbench::{Effect, Level, Message, Upkeep};
-use crate::worker::detached::Detached;
+use crate::workbench::{Effect, Level, Message};
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Command, ToWorker};
@@ -146,8 +144,15 @@ impl EffectRunner {
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
             Effect::LoadChanges(which) => self.list(|setup| taking_back::read(setup, which)),
-            Effect::TakeBack(which, paths) => self.take_back(which, paths),
-            Effect::ExportRegistry => self.export_registry(),
+            Effect::TakeBack(which, paths) => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.writes.spawn(taking_back::take_back(setup, which, paths, messages));
+            }
+            Effect::ExportRegistry => {
+                let layout = self.layout();
+                let written = self.answer_with(move || export::registry(&layout));
+                self.writes.spawn(written);
+            }
             Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadPaused { hash } => {
                 let layout = self.layout();
@@ -160,7 +165,10 @@ impl EffectRunner {
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::Peek { thread_id, number } => self.peek(thread_id, number),
             Effect::StopPeek => self.looking = None,
-            Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
+            Effect::Manage { thread_id, upkeep } => {
+                let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
+                self.writes.spawn(managing::manage(launcher, thread_id, upkeep, messages));
+            }
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
@@ -490,58 +498,6 @@ impl EffectRunner {
         });
     }
 
-    /// Stops, renames, puts away or removes a thread, and says what came of it.
-    fn manage(&mut self, thread_id: ThreadId, upkeep: Upkeep) {
-        let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
-        self.writes.spawn(async move {
-            let executor = Detached { launcher };
-            let failed = |error: ExecutorError| error.to_string();
-            let done = match upkeep {
-                Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
-                Upkeep::Kill => executor.kill(&thread_id).await.map(|()| "is killed").map_err(failed),
-                Upkeep::Rename(title) => {
-                    executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed)
-                }
-                Upkeep::Archive => {
-                    let archived = executor.archive(&thread_id, true).await;
-                    archived.map(|()| "is archived; /archived lists it").map_err(failed)
-                }
-                Upkeep::Unarchive => {
-                    let listed = executor.archive(&thread_id, false).await;
-                    listed.map(|()| "is listed with the others again").map_err(failed)
-                }
-                Upkeep::Remove => executor.remove(&thread_id).await.map(|()| "is removed").map_err(failed),
-            };
-            let told = match done {
-                Ok(done) => notice(Level::Info, format!("{thread_id} {done}")),
-                Err(why) => notice(Level::Error, format!("{thread_id}: {why}")),
-            };
-            let _ending = messages.send(told).await;
-            let _ending = messages.send(Message::ThreadsChanged).await;
-        });
-    }
-
-    fn take_back(&mut self, which: Which, paths: Vec<String>) {
-        let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-        self.writes.spawn(async move {
-            let work = tokio::task::spawn_blocking(move || taking_back::take_back(&setup, which, &paths)).await;
-            for message in work.into_iter().flatten() {
-                let _ending = messages.send(message).await;
-            }
-        });
-    }
-
-    fn export_registry(&mut self) {
-        let layout = self.layout();
-        let written = self.answer_with(move || match registry_files::write(&layout, SystemClock.now(), REPLAY) {
-            Ok([registry, ledger]) => {
-                notice(Level::Info, format!("written to {} and {}", registry.display(), ledger.display()))
-            }
-            Err(error) => failed(&error),
-        });
-        self.writes.spawn(written);
-    }
-
     fn load_threads(&mut self) {
         self.reads.spawn(thread_rows::tell(Arc::clone(&self.threads), self.layout(), self.messages.clone()));
         while self.reads.try_join_next().is_some() {}
@@ -682,14 +638,6 @@ impl Newest {
         state.queue = state.queue.iter().map(QueuedPrompt::without_texts).collect();
         Message::Opened { thread_id, newest, older, state: Some(state), elsewhere: self.elsewhere }
     }
-}
-
-fn notice(level: Level, text: String) -> Message {
-    Message::Notice { level, text }
-}
-
-pub(super) fn failed(error: &StoreError) -> Message {
-    notice(Level::Error, error.to_string())
 }
 
 /// How a saved thread stands, as far as its summary and the end of its log tell.

@@ -1,11 +1,12 @@
 //! A thread's log as a document.
 
+use super::notices::{failed, notice};
 use crate::domain::ThreadId;
-use crate::ports::StoreError;
+use crate::ports::{Clock as _, StoreError, SystemClock};
 use crate::store::summary::Summary;
-use crate::store::{Layout, log};
+use crate::store::{self, Layout, log};
 use crate::workbench::transcript::Transcript;
-use crate::workbench::{ExportForm, export};
+use crate::workbench::{ExportForm, Level, Message, export};
 use crate::worker::host::REPLAY;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -56,4 +57,14 @@ pub fn to_project(layout: &Layout, id: &ThreadId, form: ExportForm) -> Result<Pa
     write(layout, id, form, &mut file)?;
     file.persist(&path).map_err(io::Error::from)?;
     Ok(path)
+}
+
+/// Writes the registry and the budget ledger for other programs, and tells where.
+pub(super) fn registry(layout: &Layout) -> Message {
+    match store::export::write(layout, SystemClock.now(), REPLAY) {
+        Ok([registry, ledger]) => {
+            notice(Level::Info, format!("written to {} and {}", registry.display(), ledger.display()))
+        }
+        Err(error) => failed(&error),
+    }
 }

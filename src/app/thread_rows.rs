@@ -1,6 +1,6 @@
 //! Rows of the registry as the screen lists them.
 
-use super::effect_runner::failed;
+use super::notices::failed;
 use crate::domain::tree::order;
 use crate::domain::{ModelRef, ThreadId};
 use crate::ports::{Clock as _, StoreError, SystemClock};

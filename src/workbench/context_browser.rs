@@ -1,5 +1,6 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
+use super::changes::TakingBack;
 use super::counter::{Basis, Coming};
 use super::layout::TranscriptLayout;
 use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, PromptRow, RequestShown, Source};
@@ -7,7 +8,6 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
 use super::request::{AssembledRequest, Compared, WhatIf};
-use super::taking_back::TakingBack;
 use crate::domain::{Severity, WireForm};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use super::export_form::ExportForm;
 use super::fork::{ForkMade, Forking};
 pub use super::rows::{PipelineLine, PromptRow};
 
+use super::changes::{Changes, Which};
 use super::request::{AssembledRequest, PageContent, View, WhatIf};
-use super::taking_back::{Changes, Which};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;

@@ -1,9 +1,9 @@
 //! Taking back what a thread did to files, from the screen.
 
 use super::*;
+use crate::workbench::changes::{ChangedFile, Stands, Which};
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::PickerKind;
-use crate::workbench::taking_back::{ChangedFile, Stands, Which};
 
 fn file(path: &str, stands: Stands) -> ChangedFile {
     ChangedFile { path: path.into(), stands, text: format!("text of {path}").into(), lines: (1, 2) }

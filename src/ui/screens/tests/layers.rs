@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::domain::Assembly;
+use crate::workbench::changes::{ChangedFile, Stands, Which};
 use crate::workbench::request::{LineKind, PageContent, SheetLine, View, WhatIf};
-use crate::workbench::taking_back::{ChangedFile, Stands, Which};
 use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown};
 use std::sync::Arc;
 
