@@ -196,6 +196,38 @@ fn a_thread_at_its_limit_is_approved_or_ended_by_command() {
 }
 
 #[test]
+fn s17_a_thread_gets_no_more_than_it_had_because_its_file_says_so() {
+    for lost in [false, true] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let child = run(&home, &server, &["--limit-turns", "1", "--limit-spend", "0.50", "list them"]);
+        server.call().tool("rye_file_system_ls", &json!({"path": "."}));
+        let result = result(child);
+        let id = result["thread_id"].as_str().unwrap();
+        let path = home.project().join(".ai/agent/threads").join(id).join("thread.json");
+        if lost {
+            fs::remove_file(&path).unwrap();
+        } else {
+            let mut told: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+            // In millionths of a dollar.
+            assert_eq!(told["limits"]["spend"], 500_000, "{told}");
+            told["limits"]["spend"] = json!(1_000_000_000);
+            told["limits"]["turns"] = json!(500);
+            fs::write(&path, told.to_string()).unwrap();
+        }
+        let approved = against(&home, &server, &["threads", "approve", id]).output().unwrap();
+        assert!(approved.status.success(), "{approved:?}");
+        server.call().answer("Two files.");
+        poll("it has ended", || log(&home, id).contains("\"thread_completed\""));
+        let log = log(&home, id);
+        let events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let changed: Vec<Value> = events.filter(|event| event["event_type"] == "limits_changed").collect();
+        let limits = &changed[0]["payload"]["limits"];
+        assert_eq!((&limits["turns"], &limits["spend"]), (&json!(2), &json!(500_000)), "{changed:?}");
+        home.wait_until_quiet();
+    }
+}
+
+#[test]
 fn the_ledger_and_the_registry_are_exported_as_their_schema_says() {
     let (home, server) = (Home::new(), ModelServer::start());
     directive(&home, "part", "", "Do the part.");

@@ -669,3 +669,96 @@ fn a_transcript_is_fetched_only_where_knowledge_of_its_id_is_granted() {
         assert!(result.contains(expected), "{granted}: {result}");
     }
 }
+
+#[test]
+fn s17_the_hooks_of_a_thread_are_told_who_started_it_and_how_deep_it_stands() {
+    let tree = Tree::new(&[
+        ("stands 2 below middle-", Says("I am the lowest.")),
+        ("i am the lowest", Says("I am between.")),
+        ("i am between", Says("All is done.")),
+        ("stands 1 below lead-", Calls(vec![(START, json!({ "directive_name": "lowest" }))])),
+        ("stands 0 below none", Calls(vec![(START, json!({ "directive_name": "middle" }))])),
+    ])
+    .directive("lead", THREADS, "", "Lead.")
+    .directive("middle", THREADS, "", "Go between.")
+    .directive("lowest", "", "", "Be low.");
+    let write = |path: &str, text: &str| {
+        let path = tree.home.project().join(".ai").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("knowledge/who.yaml", "name: who\nbody: It stands ${depth} below ${parent_thread_id}.\n");
+    write(
+        "config/agent/hooks.yaml",
+        "hooks:\n  - {id: who, event: thread_started, position: before, action: {primary: fetch, item_type: knowledge, item_id: who}}\n",
+    );
+    let tree = tree.trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "All is done.", "{result}");
+}
+
+#[test]
+fn s17_what_a_child_asks_for_is_bounded_by_what_its_parent_may_each_limit_by_itself() {
+    let overrides = json!({ "turns": 99, "tokens": 40_000, "duration_seconds": 9_999, "spend": 5.0 });
+    let tree = Tree::new(&[
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child", "limit_overrides": overrides }))])),
+        ("do the part", Says("The part is done.")),
+        ("the part is done", Says("All is done.")),
+    ])
+    .directive("lead", THREADS, "turns=\"6\" tokens=\"50000\" duration_seconds=\"50\" spend=\"0.80\"", "Lead the work.")
+    .directive("child", "", "turns=\"3\"", "Do the part.")
+    .trusted();
+    tree.run("lead", &[]);
+    let child = tree.thread("child");
+    let started = tree.told(text(&child["thread_id"]), "thread_started").remove(0);
+    let limits = &started["limits"];
+    assert_eq!((&limits["turns"], &limits["duration_seconds"]), (&json!(6), &json!(50)), "{started}");
+    assert_eq!(limits["tokens"], json!(40_000), "what asks for less than there is gets it: {started}");
+    assert_eq!(limits["spend"], json!(800_000), "in millionths of a dollar: {started}");
+}
+
+#[test]
+fn s17_two_children_and_a_grandchild_count_their_depth_down_and_have_no_more_than_the_root() {
+    let bash = json!({ "command": "true" });
+    let starts = |name: &str| (START, json!({ "directive_name": name }));
+    let tree = Tree::new(&[
+        ("run low", Calls(vec![("rye_bash", bash.clone())])),
+        ("stay beside", Calls(vec![("rye_bash", bash)])),
+        ("go between", Calls(vec![starts("c")])),
+        ("lead the work", Calls(vec![starts("a"), starts("b")])),
+    ])
+    .directive("root", THREADS, "depth=\"3\" turns=\"2\"", "Lead the work.")
+    .directive("a", "", "turns=\"2\"", "Go between.")
+    .directive("b", "", "turns=\"1\"", "Stay beside.")
+    .directive("c", "", "turns=\"1\"", "Run low.")
+    .trusted();
+    tree.run("root", &[]);
+    let root = tree.thread("root");
+    for (name, depth, left) in [("root", 0, 3), ("a", 1, 2), ("b", 1, 2), ("c", 2, 1)] {
+        let thread = tree.thread(name);
+        let started = tree.told(text(&thread["thread_id"]), "thread_started").remove(0);
+        assert_eq!(started["limits"]["depth"], left, "{name}: {started}");
+        assert_eq!(started["lineage"]["depth"].as_u64().unwrap_or(0), depth, "{name}: {started}");
+        if depth > 0 {
+            assert_eq!(started["lineage"]["root"], root["thread_id"], "{name}");
+        }
+    }
+    // The root may start threads, and nothing else: so may none below it.
+    for name in ["b", "c"] {
+        let denied = tree.told(text(&tree.thread(name)["thread_id"]), "permission_denied");
+        assert_eq!(denied.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn s17_a_limit_of_time_ends_a_tool_that_runs() {
+    let tree = Tree::new(&[("sleep now", Calls(vec![("rye_bash", json!({ "command": "sleep 600" }))]))])
+        .directive("slow", "<tool>rye/bash</tool>", "duration_seconds=\"1\"", "Sleep now.")
+        .trusted();
+    let result = tree.run("slow", &[]);
+    assert_eq!(result["limit"], "duration_seconds_exceeded", "{result}");
+    let results = tree.told(text(&result["thread_id"]), "tool_call_result");
+    assert_eq!(results.len(), 1, "{results:?}");
+    assert!(results[0]["error"].is_string(), "{results:?}");
+    tree.home.wait_until_quiet();
+}

@@ -244,3 +244,69 @@ fn a_killed_process_loses_nothing_of_what_was_handed_off() {
     assert_eq!(json(&home, &["threads", "wait", "--json", next])["status"], "completed");
     home.wait_until_quiet();
 }
+
+#[test]
+fn s17_a_thread_that_goes_on_with_another_is_opened_by_the_hooks_for_that() {
+    let (home, server) = (home(), ModelServer::start());
+    let write = |path: &str, text: &str| {
+        let path = home.project().join(".ai").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("knowledge/team/fresh.yaml", "name: fresh\nbody: FRESH START\n");
+    write("knowledge/team/again.yaml", "name: again\nbody: AGAIN AFTER ${previous_thread_id}\n");
+    let hook = |name: &str, event: &str| {
+        format!(
+            "  - {{id: {name}, event: {event}, position: before, action: {{primary: fetch, item_type: knowledge, \
+             item_id: team/{name}}}}}\n"
+        )
+    };
+    let hooks = format!("hooks:\n{}{}", hook("fresh", "thread_started"), hook("again", "thread_continued"));
+    write("config/agent/hooks.yaml", &hooks);
+    assert!(home.levain(&["trust"]).output().unwrap().status.success());
+    let child = run(&home, &server, &["--directive", "team/long", "--input", "what=files"]);
+    let call = server.call();
+    let opening = call.body["messages"].to_string();
+    assert!(opening.contains("FRESH START") && !opening.contains("AGAIN AFTER"), "{opening}");
+    call.tool(LS, &json!({ "path": "." }));
+    server.call().tool(LS, &json!({ "path": ".ai" }));
+    too_long(&server.call());
+    server.call().answer("Half of them.");
+    let call = server.call();
+    let opening = call.body["messages"].to_string();
+    call.answer("There are 42.");
+    let result = result(child);
+    let before = result["continues"][0].as_str().unwrap();
+    assert!(opening.contains(&format!("AGAIN AFTER {before}")) && !opening.contains("FRESH START"), "{opening}");
+    // So is one that a person goes on with.
+    let last = result["thread_id"].as_str().unwrap();
+    let resumed = against(&home, &server, &["threads", "resume", "--json", last, "and now?"]).output().unwrap();
+    assert!(resumed.status.success(), "{resumed:?}");
+    let call = server.call();
+    let opening = call.body["messages"].to_string();
+    assert!(opening.contains(&format!("AGAIN AFTER {last}")) && !opening.contains("FRESH START"), "{opening}");
+    call.answer("Nothing more.");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn s17_whoever_waits_for_the_first_of_a_chain_gets_the_answer_of_the_last() {
+    let (home, server) = (home(), ModelServer::start());
+    let arguments = ["--directive", "team/long", "--input", "what=files", "--background"];
+    let first = result(run(&home, &server, &arguments));
+    let first = first["thread_id"].as_str().unwrap();
+    let waits = home.levain(&["threads", "wait", "--json", first]).stdout(Stdio::piped()).spawn().unwrap();
+    fill_window(&server, "A third.");
+    server.call().tool(LS, &json!({ "path": "." }));
+    too_long(&server.call());
+    server.call().answer("Two thirds.");
+    server.call().answer("All of them.");
+    let told = result(waits);
+    assert_eq!((&told["status"], &told["result"]), (&json!("completed"), &json!("All of them.")), "{told}");
+    let chain = json(&home, &["threads", "chain", "--json", first]);
+    let links = chain["chain"].as_array().unwrap();
+    let statuses: Vec<&Value> = links.iter().map(|link| &link["status"]).collect();
+    assert_eq!(statuses, ["continued", "continued", "completed"], "{chain}");
+    assert_eq!(links[2]["thread_id"], told["thread_id"]);
+    home.wait_until_quiet();
+}

@@ -166,6 +166,73 @@ fn signatures_are_listed_and_required_where_the_person_says_so() {
     home.wait_until_quiet();
 }
 
+/// What it is, a directive, and the files it leads to; the first of them is not signed.
+type Door<'a> = (&'a str, String, Vec<(&'a str, String)>);
+
+#[test]
+fn s17_where_signatures_are_required_nothing_unsigned_comes_into_a_thread_by_any_door() {
+    const HOOK: &str = "hooks:\n  - {id: h, event: thread_started, position: before, action: {primary: fetch, item_type: knowledge, item_id: k}}\n";
+    const HANDLER: &str = "handlers:\n  - {id: p, stage: context, keep_last: 50}\n";
+    const PLAIN: &str = "```xml\n<directive name=\"x\" version=\"1\"></directive>\n```\nGo.\n";
+    let of = |metadata: &str| {
+        format!("```xml\n<directive name=\"x\" version=\"1\"><metadata>{metadata}</metadata></directive>\n```\nGo.\n")
+    };
+    let k = ("knowledge/k.yaml", "name: k\nbody: THE TEXT\n".to_owned());
+    let doors: [Door<'_>; 5] = [
+        ("knowledge of a directive", of("<context><before>k</before></context>"), vec![k.clone()]),
+        (
+            "a directive that is extended",
+            PLAIN.replace("version", "extends=\"team/base\" version"),
+            vec![("directives/team/base.md", PLAIN.replace("\"x\"", "\"base\""))],
+        ),
+        ("knowledge of a hook", PLAIN.to_owned(), vec![k.clone(), ("config/agent/hooks.yaml", HOOK.to_owned())]),
+        ("hooks", PLAIN.to_owned(), vec![("config/agent/hooks.yaml", HOOK.to_owned()), k]),
+        ("handlers", PLAIN.to_owned(), vec![("config/agent/pipeline.yaml", HANDLER.to_owned())]),
+    ];
+    for (what, directive, files) in doors {
+        let home = Home::new();
+        let path = |name: &str| home.project().join(".ai").join(name);
+        let sign = |name: &str| {
+            let (code, _, err) = output(&mut home.levain(&["sign", path(name).to_str().unwrap()]));
+            assert_eq!(code, 0, "{what}: {err}");
+        };
+        assert_eq!(output(&mut home.levain(&["keys", "generate"])).0, 0);
+        write(&home.project(), ".ai/directives/x.md", &directive);
+        for (name, text) in &files {
+            write(&home.project(), &format!(".ai/{name}"), text);
+        }
+        sign("directives/x.md");
+        for (name, _) in files.iter().skip(1) {
+            sign(name);
+        }
+        fs::create_dir_all(home.config()).unwrap();
+        fs::write(home.config().join("config.toml"), "signatures = \"project=require\"\n").unwrap();
+        assert_eq!(output(&mut home.levain(&["trust"])).0, 0, "{what}");
+        let run = || output(&mut home.levain(&["run", "--model", "scripted/demo", "--directive", "x", "hello"]));
+        let (last, _) = &files[0];
+        let refused = |why: &str| {
+            let (code, _, err) = run();
+            assert!(code == 2 && err.contains(why), "{what}: {code} {err}");
+            assert!(err.contains(last.rsplit('/').next().unwrap()), "{what}: {err}");
+        };
+        refused("is not signed");
+        sign(last);
+        assert_eq!(output(&mut home.levain(&["trust"])).0, 0);
+        let (code, _, err) = run();
+        assert_eq!(code, 0, "{what}: {err}");
+        let text = fs::read_to_string(path(last)).unwrap();
+        fs::write(path(last), format!("{text}\n")).unwrap();
+        fs::write(
+            path(last),
+            text.replace("THE TEXT", "ANOTHER").replace("Go.", "Stop.").replace("id: h", "id: i").replace("50", "51"),
+        )
+        .unwrap();
+        assert_eq!(output(&mut home.levain(&["trust"])).0, 0);
+        refused("was changed after it was signed");
+        home.wait_until_quiet();
+    }
+}
+
 #[test]
 fn trust_is_given_by_command_and_lost_by_change() {
     let home = Home::new();

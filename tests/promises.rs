@@ -1,7 +1,8 @@
 //! What thread engines of this format promised and did not keep, kept here: each test is named after what holds.
 
 use crate::support::model_server::{KEY, ModelServer};
-use crate::support::terminal::{Home, output, poll};
+use crate::support::terminal::{Home, kill, output, poll};
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Output, Stdio};
@@ -273,4 +274,109 @@ fn a_thread_is_started_by_either_name_of_the_parameter() {
     assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &json!("all is done")), "{done}");
     assert_eq!(project.count(&id(&done), &["child_thread_started"]), 2);
     project.home.wait_until_quiet();
+}
+
+/// A thread whose process was killed while it waited for an answer.
+fn left_behind(project: &Project) -> String {
+    let thread = id(&project.run(&["--background"]));
+    poll("it answers", || project.count(&thread, &["request_recorded"]) == 1);
+    kill_process(project, &thread);
+    thread
+}
+
+fn kill_process(project: &Project, thread: &str) {
+    let process = || {
+        let (_, listed, _) = project.levain(&["threads", "--json"]);
+        let mut rows = listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.find(|row| row["thread_id"] == thread)?["pid"].as_i64()
+    };
+    poll("its row names its process", || process().is_some());
+    kill(Pid::from_raw(i32::try_from(process().unwrap()).unwrap()).unwrap(), Signal::KILL);
+}
+
+#[test]
+fn s17_whoever_asks_about_a_thread_whose_process_died_is_told_that_it_failed() {
+    let project = Project::new(&[json!({"steps": [{"text": "I begin"}, {"hang": true}]})]);
+    // Nobody lists the threads in between.
+    let thread = left_behind(&project);
+    let result = project.json(&["threads", "result", "--json", &thread]);
+    assert_eq!((&result["status"], result["error"].is_string()), (&json!("error"), true), "{result}");
+    assert_eq!(project.count(&thread, &ENDS), 1);
+    let thread = left_behind(&project);
+    let result = project.json(&["threads", "wait", "--json", "--timeout", "60", &thread]);
+    assert_eq!((&result["status"], result["error"].is_string()), (&json!("error"), true), "{result}");
+    assert_eq!(project.count(&thread, &ENDS), 1);
+    // Somebody who waits already is told when it dies.
+    let thread = id(&project.run(&["--background"]));
+    poll("it answers", || project.count(&thread, &["request_recorded"]) == 1);
+    let mut waits = project.home.levain(&["threads", "wait", "--json", &thread]);
+    let waits = waits.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    kill_process(&project, &thread);
+    let waited = waits.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&waited.stdout).unwrap_or_else(|_| panic!("{waited:?}"));
+    assert_eq!(result["status"], "error", "{result}");
+    project.home.wait_until_quiet();
+}
+
+#[test]
+fn s17_how_long_a_thread_took_is_the_time_that_went_by() {
+    let project = Project::new(&[json!({"steps": [{"pause": 400}, {"text": "done"}]})]);
+    let begun = std::time::Instant::now();
+    let done = project.run(&[]);
+    let most = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let log = project.log(&id(&done));
+    let (_, ended) = log.iter().find(|(name, _)| name == "thread_completed").unwrap();
+    let took = ended["cost"]["elapsed_ms"].as_u64().unwrap();
+    assert!((400..=most).contains(&took), "{took} ms of {most}");
+    assert_eq!(done["cost"]["elapsed_ms"], took, "{done}");
+}
+
+#[test]
+fn s17_what_a_model_thought_is_in_the_log_once_and_no_piece_of_it_is() {
+    let project = Project::new(&[json!({"steps": [{"thinking": "Flour first."}, {"text": "done"}]})]);
+    let thread = id(&project.run(&[]));
+    let log = project.log(&thread);
+    let thought: Vec<&Value> =
+        log.iter().filter(|(name, _)| name == "cognition_reasoning").map(|(_, payload)| payload).collect();
+    assert_eq!(thought.len(), 1, "{log:?}");
+    assert_eq!(thought[0]["text"], "Flour first.");
+    assert!(log.iter().all(|(name, _)| !name.contains("delta")), "{log:?}");
+}
+
+#[test]
+fn s17_a_provider_that_says_when_to_come_again_is_asked_then() {
+    let project = Project::new(&[
+        json!({"when": {"attempt": 1}, "steps": [{"error": {"status": 429, "message": "slow down", "retry_after": 0.05}}]}),
+        says("done"),
+    ]);
+    let thread = id(&project.run(&[]));
+    let log = project.log(&thread);
+    let (_, pause) = log.iter().find(|(name, _)| name == "retry_scheduled").unwrap();
+    assert_eq!(pause["delay_ms"], 50, "{pause}");
+}
+
+#[test]
+fn s17_a_thread_that_cannot_be_gone_on_with_stays_as_it_was() {
+    let project = Project::new(&[says("done")]);
+    let thread = id(&project.run(&[]));
+    let folder = project.home.project().join(".ai/agent/threads").join(&thread);
+    let bytes = || ["transcript.jsonl", "thread.json"].map(|name| fs::read(folder.join(name)).unwrap());
+    let before = bytes();
+    let (directive, away) =
+        (project.home.project().join(".ai/directives/work.md"), project.home.path().join("away.md"));
+    fs::rename(&directive, &away).unwrap();
+    let failed = project.levain(&["threads", "resume", "--json", &thread, "go on"]);
+    assert_ne!(failed.0, 0, "{failed:?}");
+    assert_eq!(bytes(), before);
+    let listed = project.levain(&["threads", "--json"]).1;
+    let ids: Vec<String> = listed.lines().map(|line| id(&serde_json::from_str(line).unwrap())).collect();
+    assert_eq!(ids, std::slice::from_ref(&thread), "nothing is left of the try");
+    fs::rename(&away, &directive).unwrap();
+    let next = project.json(&["threads", "resume", "--json", &thread, "go on"]);
+    let next = next["new_thread_id"].as_str().unwrap().to_owned();
+    assert_eq!(project.levain(&["threads", "wait", &next]).0, 0);
+    let chain = project.json(&["threads", "chain", "--json", &next]);
+    let told: Vec<&str> =
+        chain["chain"].as_array().unwrap().iter().map(|link| link["thread_id"].as_str().unwrap()).collect();
+    assert_eq!(told, [&thread, &next]);
 }

@@ -217,16 +217,28 @@ impl Items {
         self.spaces.roots()
     }
 
-    /// The text at `path` below a root, such as `.ai/config/agent/hooks.yaml`; `None` when there is no such file.
-    pub(super) fn read_at(root: &Root, path: &str) -> Option<Result<Cow<'static, str>, Problem>> {
+    /// The text at `path` below a root, such as `.ai/config/agent/hooks.yaml`, with what there is to say about its signature;
+    /// `None` when there is no such file. An error, as for an item, where signatures are required and its own is missing or bad.
+    pub(super) fn read_at(&self, root: &Root, path: &str) -> Option<Result<Judged, Problem>> {
         match &root.place {
             Place::Folder(base) => {
                 base.join(path).symlink_metadata().ok()?;
                 let told = root.file(path);
                 let bad = |message: String, remedy: &str| Problem::at(&told, None, Severity::Error, message, remedy);
-                Some(read_inside(base, path, &bad).map(Cow::Owned))
+                let text = match read_inside(base, path, &bad) {
+                    Ok(text) => text,
+                    Err(problem) => return Some(Err(problem)),
+                };
+                let verdict = self.verdict(root, path, &text);
+                let objection = verdict.and_then(|verdict| self.objects(root, &told, &verdict));
+                Some(match objection {
+                    Some(problem) if problem.severity >= Severity::Error => Err(problem),
+                    objection => Ok((Cow::Owned(text), objection)),
+                })
             }
-            Place::Embedded => std::str::from_utf8(embedded_file(path)?).ok().map(|text| Ok(Cow::Borrowed(text))),
+            Place::Embedded => {
+                std::str::from_utf8(embedded_file(path)?).ok().map(|text| Ok((Cow::Borrowed(text), None)))
+            }
         }
     }
 
@@ -264,23 +276,29 @@ impl Items {
     /// and where the policy is off.
     #[must_use]
     pub fn signature(&self, item: &Item, text: &str) -> Option<Verdict> {
-        let root = self.root(item)?;
+        self.verdict(self.root(item)?, &item.path, text)
+    }
+
+    fn verdict(&self, root: &Root, path: &str, text: &str) -> Option<Verdict> {
         if root.place == Place::Embedded || self.policies.of(root.space) == Policy::Off {
             return None;
         }
-        let layout = SignatureLayout::of(Path::new(&item.path));
+        let layout = SignatureLayout::of(Path::new(path));
         Some(layout.map_or(Verdict::Unsigned, |layout| verify(text, layout, &self.trust)))
     }
 
     /// What there is to say about an item's signature: an error where the item must not be used.
     #[must_use]
     pub fn objection(&self, item: &Item, text: &str) -> Option<Problem> {
-        let verdict = self.signature(item, text)?;
-        let (file, space) = (self.file(item), self.root(item)?);
+        self.objects(self.root(item)?, &self.file(item), &self.signature(item, text)?)
+    }
+
+    /// The same of the file of a root whose signature is worth that.
+    fn objects(&self, space: &Root, file: &Path, verdict: &Verdict) -> Option<Problem> {
         let required = self.policies.of(space.space) == Policy::Require;
         let sign = format!("levain sign {}", file.display());
         let look = format!("look at it, then {sign}");
-        let (message, remedy) = match &verdict {
+        let (message, remedy) = match verdict {
             Verdict::Valid { covers: Covers::Whole, .. } => return None,
             Verdict::Valid { covers: Covers::AllButBody, .. } | Verdict::Unsigned if !required => return None,
             Verdict::Valid { .. } => ("its signature does not cover its body".to_owned(), sign),
@@ -298,7 +316,7 @@ impl Items {
         } else {
             (Severity::Warning, message)
         };
-        Some(Problem::at(&file, 1, severity, message, remedy))
+        Some(Problem::at(file, 1, severity, message, remedy))
     }
 
     /// The item's text, for use.
@@ -330,6 +348,9 @@ impl Items {
         }
     }
 }
+
+/// A text, and what there is to say about its signature.
+pub(super) type Judged = (Cow<'static, str>, Option<Problem>);
 
 /// The text at `path`, relative to `base`, made sure to lie in its `.ai`. `bad` makes a problem of a message and a remedy.
 pub(super) fn read_inside(base: &Path, path: &str, bad: &dyn Fn(String, &str) -> Problem) -> Result<String, Problem> {

@@ -119,9 +119,12 @@ impl Handlers {
                 Space::Project => Source::Project,
                 Space::System => continue,
             };
-            match Items::read_at(root, FILE) {
+            match items.read_at(root, FILE) {
                 None => {}
-                Some(Ok(text)) => all.file(&text, &root.file(FILE), root.space, source),
+                Some(Ok((text, objection))) => {
+                    all.problems.extend(objection);
+                    all.file(&text, &root.file(FILE), root.space, source);
+                }
                 Some(Err(problem)) => all.problems.push(Problem { severity: Severity::Fatal, ..problem }),
             }
         }

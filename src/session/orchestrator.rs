@@ -125,8 +125,17 @@ impl Orchestrator {
     /// Why nothing is known of it.
     pub async fn result(&self, id: &ThreadId) -> Result<ThreadResult, String> {
         let thread = id.clone();
-        let read = self.off_loop(move |layout| outcome::of(layout, &thread, REPLAY.summary)).await?;
-        read.map_err(|error| error.to_string())
+        let read = move |layout: &Layout| {
+            let result = outcome::of(layout, &thread, REPLAY.summary)?;
+            let at_work = matches!(result.status, Status::Running | Status::Queued | Status::Waiting);
+            if !at_work || recover::is_held(layout, &thread)? {
+                return Ok(result);
+            }
+            // Its process may have died, and nobody has listed the threads since.
+            threads::Threads::look(layout, SystemClock.now(), REPLAY)?;
+            outcome::of(layout, &thread, REPLAY.summary)
+        };
+        self.off_loop(read).await?.map_err(|error: StoreError| error.to_string())
     }
 
     /// Waits until the thread has ended or waits for a person who lets it go on; of one that went on in another thread, for
@@ -331,7 +340,13 @@ impl Orchestrator {
             files: Vec::new(),
             client: None,
         };
-        self.executor.begin(&next, first).await.map_err(|error| error.to_string())?;
+        if let Err(error) = self.executor.begin(&next, first).await {
+            if next != *id {
+                // Of a thread that could not begin nothing is left to go on with.
+                let _gone = self.executor.remove(&next).await;
+            }
+            return Err(error.to_string());
+        }
         Ok(json!({
             "success": true,
             "resumed": true,
@@ -357,7 +372,8 @@ impl Orchestrator {
     /// Why not, in a sentence.
     pub async fn approve(&self, id: &ThreadId, limits: Option<Limits>) -> Result<Value, String> {
         let thread = id.clone();
-        let look = move |layout: &Layout| Summary::look(layout, &thread, REPLAY.summary);
+        // What it may use from here on is made of these limits, so that they are no stranger's.
+        let look = move |layout: &Layout| Summary::believed(layout, &thread, REPLAY.summary);
         let summary = self.off_loop(look).await?.map_err(|error| error.to_string())?;
         if summary.status != Status::Suspended {
             return Err(format!("{id} is {}, not suspended: there is nothing to approve", summary.status));

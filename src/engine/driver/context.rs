@@ -6,7 +6,7 @@ use super::ready::Ready;
 use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody};
+use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin};
 use crate::engine::thread::{Effect, Phase, Thread};
 use crate::ports::EncodedRequest;
 use std::future::{Future, pending, ready};
@@ -242,8 +242,14 @@ impl<A: Audience> Driver<A> {
 
 /// What a plan is made for.
 pub(super) fn start_of(thread: &Thread) -> Start {
+    let lineage = &thread.lineage;
+    // A fork begins as the thread did that it is of.
+    let continues = lineage.origin == ThreadOrigin::Handoff;
     Start {
         thread_id: Some(thread.id.clone()),
+        previous: lineage.previous.clone().filter(|_| continues),
+        parent: lineage.parent.clone(),
+        depth: lineage.depth,
         state: thread.kept.clone(),
         ..Start::new(thread.model.clone(), thread.limits, thread.kind)
     }

@@ -50,9 +50,12 @@ impl Hooks {
                 if lists.is_empty() {
                     continue;
                 }
-                let text = match Items::read_at(root, path) {
+                let text = match items.read_at(root, path) {
                     None => continue,
-                    Some(Ok(text)) => text,
+                    Some(Ok((text, objection))) => {
+                        hooks.problems.extend(objection);
+                        text
+                    }
                     Some(Err(problem)) => {
                         hooks.problems.push(Problem { severity: Severity::Fatal, ..problem });
                         continue;
