@@ -1,6 +1,6 @@
 //! What threads may spend: calls are refused before they leave where too little is left, and bounded by what is.
 
-use crate::support::model_server::{KEY, ModelServer};
+use crate::support::model_server::{Call, KEY, ModelServer};
 use crate::support::terminal::{Home, poll};
 use serde_json::{Value, json};
 use std::fs;
@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 /// Three dollars for a million tokens of prompt, fifteen for a million of answer.
 const MODEL: &str = "anthropic/claude-sonnet-4-5";
+const ORCHESTRATOR: &str = "rye_agent_threads_orchestrator";
 const START: &str = "rye_agent_threads_thread_directive";
 
 fn against(home: &Home, server: &ModelServer, arguments: &[&str]) -> Command {
@@ -263,4 +264,48 @@ fn the_ledger_and_the_registry_are_exported_as_their_schema_says() {
     // They are no threads.
     let listed = home.levain(&["threads", "--json"]).output().unwrap();
     assert_eq!(String::from_utf8(listed.stdout).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn s17_a_thread_looks_at_its_child_waits_for_it_reads_it_and_kills_it() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    directive(&home, "lead", "<permissions><execute><tool>rye/agent/threads/*</tool></execute></permissions>", "Lead.");
+    directive(&home, "child", "", "Do the part.");
+    assert!(home.levain(&["trust"]).output().unwrap().status.success());
+    let run = run(&home, &server, &["--directive", "lead"]);
+    server.call().tool(START, &json!({"directive_name": "child", "async": true}));
+    let (one, other) = (server.call(), server.call());
+    let leads = |call: &Call| call.body["messages"].to_string().contains("tool_result");
+    let (lead, child) = if leads(&one) { (one, other) } else { (other, one) };
+    let said = lead.body["messages"].to_string();
+    let (_, id) = said.split_once("child-").unwrap();
+    let id = format!("child-{}", id.chars().take_while(char::is_ascii_digit).collect::<String>());
+    // Its share was set aside before the parent's next call, which takes all that is left for a long answer.
+    let share = budget(&home, &id)["spend"]["limit"].as_f64().unwrap();
+    assert!((0.1..0.2).contains(&share), "{share}");
+    // What comes back of an operation, and the call after it.
+    let asks = |call: Call, mut operation: Value| {
+        if operation["thread_ids"].is_null() {
+            operation["thread_id"] = json!(id);
+        }
+        call.tool(ORCHESTRATOR, &operation);
+        let next = server.call();
+        let newest = next.body["messages"].as_array().unwrap().last().unwrap().to_string();
+        (next, newest)
+    };
+    let (lead, told) = asks(lead, json!({"operation": "get_status"}));
+    assert!(told.contains("running"), "{told}");
+    let (lead, told) = asks(lead, json!({"operation": "read_transcript", "tail_lines": 1}));
+    assert!(told.contains("## cognition_in") && !told.contains("\\n"), "one line: {told}");
+    let wait = json!({"operation": "wait_threads", "thread_ids": [id], "timeout": 1});
+    let (lead, told) = asks(lead, wait);
+    assert!(told.contains("still running after 1 s"), "{told}");
+    let (lead, told) = asks(lead, json!({"operation": "kill_thread"}));
+    assert!(told.contains("success"), "{told}");
+    child.closed();
+    let (lead, told) = asks(lead, json!({"operation": "get_status"}));
+    assert!(told.contains("killed"), "{told}");
+    lead.answer("It is gone.");
+    assert_eq!(result(run)["result"], "It is gone.");
+    home.wait_until_quiet();
 }

@@ -1,6 +1,7 @@
 //! Threads that start threads: what a child may do and use, who waits for whom, and what stays when one is stopped.
 
-use crate::support::terminal::{Home, key, output, poll};
+use crate::support::terminal::{Home, key, kill, output, poll};
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -760,5 +761,36 @@ fn s17_a_limit_of_time_ends_a_tool_that_runs() {
     let results = tree.told(text(&result["thread_id"]), "tool_call_result");
     assert_eq!(results.len(), 1, "{results:?}");
     assert!(results[0]["error"].is_string(), "{results:?}");
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn s17_a_thread_over_all_that_may_run_is_queued_until_the_process_of_another_has_died() {
+    let start = (START, json!({ "directive_name": "child", "async": true }));
+    let tree =
+        Tree::new(&[("do the part", Hangs), ("\"pid\":", Hangs), ("lead the work", Calls(vec![start.clone(), start]))])
+            .directive("lead", THREADS, "", "Lead the work.")
+            .directive("child", "", "", "Do the part.")
+            .trusted();
+    let settings = tree.home.home().join(".ai/config/agent/coordination.yaml");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(settings, "children: { max_threads: 2 }\n").unwrap();
+    let lead = text(&tree.run("lead", &["--background"])["thread_id"]).to_owned();
+    let children =
+        || -> Vec<Value> { tree.threads().into_iter().filter(|thread| thread["directive"] == "child").collect() };
+    let with = |status: &str| children().into_iter().find(|thread| thread["status"] == status);
+    poll("one runs and one is queued", || {
+        with("queued").is_some() && with("running").is_some_and(|thread| thread["pid"].is_i64())
+    });
+    let (queued, running) = (with("queued").unwrap(), with("running").unwrap());
+    let queued = text(&queued["thread_id"]);
+    assert!(tree.told(queued, "thread_admitted").is_empty());
+    let pid = i32::try_from(running["pid"].as_i64().unwrap()).unwrap();
+    kill(Pid::from_raw(pid).unwrap(), Signal::KILL);
+    // Nobody lists the threads: it finds by itself that there is room.
+    poll("it begins", || !tree.told(queued, "thread_admitted").is_empty());
+    for id in [queued, &lead] {
+        output(&mut tree.home.levain(&["threads", "kill", id]));
+    }
     tree.home.wait_until_quiet();
 }

@@ -277,3 +277,31 @@ fn a_conversation_says_when_it_begins_that_its_directive_grants_what_is_risky() 
         assert_eq!(said.contains(risk), told, "{said}");
     }
 }
+
+#[test]
+fn s17_a_thread_that_a_hook_suspended_is_gone_on_with_or_ended_by_command() {
+    let [done, look] = once();
+    let again = json!({"when": {"contains": "go on"}, "steps": [{"text": "went on"}]});
+    let project = Project::new(&[again, done, look]);
+    let suspend = hook("s", "after_step", "", ("tool", "levain/control"), &[("action", "suspend")]);
+    project.directive("x", LS, &suspend, "Look.");
+    project.trusted();
+    for ends in [false, true] {
+        let result = project.run("x");
+        let id = id(&result);
+        assert_eq!(result["status"], "suspended", "{result}");
+        let (code, _, err) = output(&mut project.home.levain(&["threads", "approve", &id]));
+        assert!(code != 0 && err.contains("is not at a limit"), "{err}");
+        if ends {
+            project.says(&["threads", "approve", "--deny", &id]);
+            let (_, told, _) = output(&mut project.home.levain(&["threads", "result", "--json", &id]));
+            let told: Value = serde_json::from_str(&told).unwrap();
+            assert_eq!(told["status"], "cancelled", "{told}");
+        } else {
+            let resumed = project.says(&["threads", "resume", "--json", &id, "go on"]);
+            let resumed: Value = serde_json::from_str(&resumed).unwrap();
+            assert_eq!(resumed["new_thread_id"], id, "the same thread goes on");
+        }
+    }
+    project.home.wait_until_quiet();
+}

@@ -390,6 +390,15 @@ fn permissions_come_from_the_leaf_or_the_nearest_that_says_anything() {
     let of = |id: &str| planned(&browser, id, "hooks: []").map(|plan| granted(&plan)).unwrap();
     assert_eq!(of("leaf"), ["rye.execute.*"]);
     assert_eq!(of("none"), Vec::<String>::new());
+    // Of several above it the nearest counts, not the first of all, nor all together.
+    let grant = |tool: &str| format!("<permissions><execute><tool>{tool}</tool></execute></permissions>");
+    let browser = TestLibrary::default()
+        .directive("root", "", &grant("a/*"))
+        .directive("middle", "root", &grant("b/*"))
+        .directive("leaf", "middle", "");
+    let of = |id: &str| planned(&browser, id, "hooks: []").map(|plan| granted(&plan)).unwrap();
+    assert_eq!(of("leaf"), ["rye.execute.tool.b.*"]);
+    assert_eq!(of("root"), ["rye.execute.tool.a.*"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@
 
 use super::amount::{Money, Tokens};
 use super::id::ThreadId;
-use super::status::Cost;
+use super::lineage::{LimitSource, SetLimits};
+use super::status::{Cost, Limits};
 use std::fmt;
 
 /// How much of one dimension a thread may use, for itself and everything below it together, over its whole life: what it
@@ -31,6 +32,23 @@ pub enum Allowance<T> {
 pub struct Budget {
     pub spend: Allowance<Money>,
     pub tokens: Allowance<Tokens>,
+}
+
+impl Budget {
+    /// What a thread of these limits may use, with everything below it. Of a child for which nobody named an amount of money,
+    /// a share of what its parent has left.
+    #[must_use]
+    pub fn of(set: &SetLimits, slots: Slots, parents_left: Option<Money>) -> Self {
+        let Limits { spend, tokens, .. } = set.limits;
+        let spend = match (spend, slots.children.or(Slots::USUAL.children)) {
+            (Some(most), _) => Allowance::AtMost(most),
+            (None, Some(children)) if parents_left.is_some() => Allowance::Share { children },
+            (None, _) => Allowance::Open,
+        };
+        // Tokens are limited for each thread; for a whole tree where somebody says so.
+        let named = tokens.filter(|_| LimitSource::is_named(set.limits_by.tokens));
+        Self { spend, tokens: named.map_or(Allowance::Open, Allowance::AtMost) }
+    }
 }
 
 impl Budget {

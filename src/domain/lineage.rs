@@ -155,6 +155,14 @@ pub struct LimitSources {
     pub depth: Option<LimitSource>,
 }
 
+impl LimitSource {
+    /// Whether somebody named this amount for the thread.
+    #[must_use]
+    pub fn is_named(source: Option<Self>) -> bool {
+        matches!(source, Some(Self::Directive | Self::Override))
+    }
+}
+
 impl LimitSources {
     /// Nobody set any.
     #[must_use]

@@ -6,13 +6,15 @@ use super::parent::limits_below;
 use super::setup::Setup;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, State, ThreadId, ThreadKind,
+    Budget, Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, Spent, State, ThreadId,
+    ThreadKind,
 };
 use crate::engine::driver::Ended;
 use crate::items::{Items, Kind};
+use crate::ports::ledger::Registration;
 use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
 use crate::ports::tools::Waiting;
-use crate::ports::{Clock, ExecutorError, SystemClock, ThreadSpec, ToolListener};
+use crate::ports::{Clock, ExecutorError, Ledger, SystemClock, ThreadSpec, ToolListener};
 use crate::store::summary::{Summary, specification};
 use crate::store::{Layout, upkeep};
 use crate::worker::supervisor::{Outcome, Running, Supervisor};
@@ -26,6 +28,8 @@ pub(super) struct ThreadsOf {
     pub(super) setup: Arc<Setup>,
     pub(super) supervisor: Supervisor,
     pub(super) orchestrator: Orchestrator,
+    /// Of budgets.
+    pub(super) ledger: Arc<dyn Ledger>,
 }
 
 impl std::fmt::Debug for ThreadsOf {
@@ -74,20 +78,43 @@ impl ThreadsOf {
         let (this, asked) = (self.clone(), request.clone());
         let make = self.orchestrator.off_loop(move |layout| {
             let spec = this.spec(&asked, &parent)?;
-            Summary::make(layout, spec, SystemClock.now()).map_err(|error| error.to_string())
+            let (limits, lineage) = (spec.limits, spec.lineage.clone());
+            let made = Summary::make(layout, spec, SystemClock.now()).map_err(|error| error.to_string())?;
+            Ok::<_, String>((made.thread_id, limits, lineage))
         });
-        let child = make.await??.thread_id;
+        let (child, limits, lineage) = make.await??;
         let begun = listener.starts_child(child.clone(), request.directive, !request.background).await;
         if let Err(why) = begun {
             self.unmake(child).await;
             return Err(why);
         }
         if request.background {
+            // Before the parent reserves its next call, which may take all that is left.
+            self.set_aside(&child, limits, lineage).await;
             let pid = self.orchestrator.executor.begin(&child, first()).await;
             let pid = pid.map_err(|error: ExecutorError| error.to_string())?;
             return Ok(ChildStarted::Background { thread_id: child, pid });
         }
         self.run(child, listener).await
+    }
+
+    /// Takes a child into the ledger of budgets, with its share. Where that does not work now, it is taken in when it asks for
+    /// its first call, and is told why not.
+    async fn set_aside(&self, child: &ThreadId, limits: SetLimits, lineage: Lineage) {
+        let (ledger, slots, thread) = (Arc::clone(&self.ledger), self.setup.slots(), child.clone());
+        let register = move || {
+            let left = match &lineage.parent {
+                Some(parent) => ledger.report(parent)()?.spend.left,
+                None => None,
+            };
+            let (budget, parent) = (Budget::of(&limits, slots, left), lineage.parent);
+            ledger.register(Registration { thread, parent, budget, slots, spent: Spent::default() })()
+        };
+        match tokio::task::spawn_blocking(register).await {
+            Ok(Ok(_answer)) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a child is not in the ledger yet"),
+            Err(failed) => tracing::warn!(%failed, "a child is not in the ledger yet"),
+        }
     }
 
     /// Runs a child in this process, until it ends.

@@ -12,7 +12,7 @@ use super::run::Driver;
 use crate::domain::event::ErrorCategory;
 use crate::domain::{
     Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, Money, Refusal,
-    SettingsEvent, Slots, Spent, ThreadEvent, Tokens, Usage,
+    SetLimits, SettingsEvent, Spent, ThreadEvent, Tokens, Usage,
 };
 use crate::engine::thread::{Effect, Phase};
 use crate::ports::ledger::{Granted, LedgerJob, Registered, Registration};
@@ -23,11 +23,6 @@ const SHORTEST_ANSWER: u64 = 1_024;
 
 /// How long a thread that has to wait for a slot waits until it asks again.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
-
-/// Whether somebody named this amount for the thread.
-fn is_named(source: Option<LimitSource>) -> bool {
-    matches!(source, Some(LimitSource::Directive | LimitSource::Override))
-}
 
 impl<A: Audience> Driver<A> {
     /// Has the ledger do something, while who wants to stop is heard.
@@ -147,21 +142,6 @@ impl<A: Audience> Driver<A> {
         self.todo.push_front(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
     }
 
-    /// What the thread may use, with everything below it. Of a child for which nobody named an amount of money, a share of
-    /// what its parent has left.
-    fn budget(&self, slots: Slots, parents_left: Option<Money>) -> Budget {
-        let Limits { spend, tokens, .. } = self.thread.limits;
-        let by = self.thread.limits_by;
-        let spend = match (spend, slots.children.or(Slots::USUAL.children)) {
-            (Some(most), _) => Allowance::AtMost(most),
-            (None, Some(children)) if parents_left.is_some() => Allowance::Share { children },
-            (None, _) => Allowance::Open,
-        };
-        // Tokens are limited for each thread; for a whole tree where somebody says so.
-        let tokens = tokens.filter(|_| is_named(by.tokens)).map_or(Allowance::Open, Allowance::AtMost);
-        Budget { spend, tokens }
-    }
-
     /// Has the thread in the ledger before anything is decided that costs it words: one that waits for a slot makes no room.
     pub(super) async fn registered(&mut self) -> Result<(), Unfunded> {
         match self.settings.budgets.clone().filter(|_| self.account.report.is_none()) {
@@ -177,7 +157,8 @@ impl<A: Audience> Driver<A> {
             Some(parent) => self.book(budgets.ledger.report(parent)).await?.spend.left,
             None => None,
         };
-        let budget = self.budget(budgets.slots, parents_left);
+        let limits = SetLimits { limits: self.thread.limits, limits_by: self.thread.limits_by };
+        let budget = Budget::of(&limits, budgets.slots, parents_left);
         let (thread, spent) = (self.thread.id.clone(), Spent::from(&self.thread.cost));
         let registration = Registration { thread, parent, budget, slots: budgets.slots, spent };
         match self.book(budgets.ledger.register(registration)).await? {
@@ -202,7 +183,8 @@ impl<A: Audience> Driver<A> {
     /// Tells the ledger of changed limits.
     async fn adjust(&mut self, budgets: &Budgets) -> Result<(), Unfunded> {
         let Limits { spend, tokens, .. } = self.thread.limits;
-        let tokens = tokens.filter(|tokens| is_named(self.thread.limits_by.tokens) || self.limits_tokens(*tokens));
+        let tokens =
+            tokens.filter(|tokens| LimitSource::is_named(self.thread.limits_by.tokens) || self.limits_tokens(*tokens));
         let budget = Budget {
             spend: spend.map_or(Allowance::Open, Allowance::AtMost),
             tokens: tokens.map_or(Allowance::Open, Allowance::AtMost),
