@@ -116,6 +116,54 @@ fn a_server_from_npm_is_added_listed_called_and_removed() {
 }
 
 #[test]
+fn s18_resources_of_a_server_are_layers_with_their_origin() {
+    let project = Project::new(&[]);
+    let home = &project.home;
+    let (code, out, err) = project.add("everything", &["node", everything().to_str().unwrap(), "stdio"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let offered = serde_json::from_str::<Value>(&out).unwrap()["resources"].as_u64().unwrap();
+    let folder = home.home().join(".ai/knowledge/mcp/everything");
+    let kept: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len() as u64, offered, "{kept:?}");
+    let file = kept.iter().find(|path| path.to_str().unwrap().contains("architecture")).unwrap();
+    let id = format!("mcp/everything/{}", file.file_stem().unwrap().to_str().unwrap());
+    let directive = |provider: &str| {
+        let text = format!(
+            "```xml\n<directive name=\"r\"><metadata><context><provider>{provider}</provider></context></metadata>\
+             </directive>\n```\nGo.\n"
+        );
+        write(&home.project().join(".ai/directives/r.md"), &text);
+        assert_eq!(output(&mut home.levain(&["trust"])).0, 0);
+    };
+    let show =
+        || output(&mut home.levain(&["context", "show", "r", "--model", "scripted/demo", "--text", "--prompt", "x"]));
+    directive(&id);
+    let (code, out, err) = show();
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains(&format!("{id}:\n")) && out.contains("Everything Server"), "{out}");
+    // One that the server does not have is told of where it would stand, and holds nothing up.
+    let text = fs::read_to_string(file).unwrap();
+    let uri = text.lines().find(|line| line.trim().starts_with("uri:")).unwrap().to_owned();
+    write(&home.home().join(".ai/knowledge/lost.yaml"), &text.replace(&uri, "  uri: demo://no/such"));
+    directive("lost");
+    let (code, out, _) =
+        output(&mut home.levain(&["context", "show", "r", "--model", "scripted/demo", "--prompt", "x"]));
+    assert!(code == 0 && out.contains("lost") && out.contains("everything: "), "{out}");
+    // Whoever brings such an item along in a project is asked for trust first.
+    fs::rename(home.home().join(".ai/knowledge/lost.yaml"), home.project().join(".ai/knowledge/lost.yaml"))
+        .or_else(|_| {
+            fs::create_dir_all(home.project().join(".ai/knowledge"))?;
+            fs::rename(home.home().join(".ai/knowledge/lost.yaml"), home.project().join(".ai/knowledge/lost.yaml"))
+        })
+        .unwrap();
+    let (_, out, _) = output(&mut home.levain(&["context", "show", "r", "--model", "scripted/demo", "--prompt", "x"]));
+    assert!(out.contains("you have not trusted this project"), "{out}");
+    home.wait_until_quiet();
+    assert_eq!(output(&mut home.levain(&["mcp", "remove", "everything"])).0, 0);
+    assert!(!folder.exists());
+}
+
+#[test]
 fn a_server_from_pypi_is_called() {
     let project = Project::new(&[("mcp/time/get_current_time", json!({ "timezone": "Etc/UTC" }))]);
     let server = installed("venv/bin/mcp-server-time");

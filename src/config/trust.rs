@@ -9,9 +9,9 @@ use super::Dirs;
 use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
+use crate::items::provider_command::Asks;
 use crate::items::{Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -26,9 +26,6 @@ const OF_PI: &str = "../.pi/extensions";
 
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
-
-/// What the metadata of a context provider calls its command.
-const COMMAND: &str = "command";
 
 /// More than this is not looked through, and so not trusted.
 const MOST_FILES: usize = 20_000;
@@ -301,9 +298,8 @@ impl Look {
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
             let (knowledge, _told_elsewhere) = Knowledge::parse(&text, &items.file(item));
-            let Some(command) = knowledge.metadata.get(COMMAND) else { continue };
-            let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
-            let words: Vec<String> = words.map(str::to_owned).collect();
+            let Some(asks) = Asks::of(&knowledge.metadata) else { continue };
+            let words = asks.words();
             self.entry(item.path.strip_prefix(".ai/").unwrap_or(&item.path), &root.join(&item.path))?;
             self.words(root, &words)?;
             self.commands.insert(item.path.clone(), words);

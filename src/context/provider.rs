@@ -7,7 +7,7 @@ use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
 use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
 use crate::items::directive::BuiltInProvider;
-use crate::items::provider_command::ProviderCommand;
+use crate::items::provider_command::{Asks, ProviderCommand};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Default for EnvironmentSnapshot {
     }
 }
 
-/// A command that says how it stands.
+/// Something that is asked how it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextCommand {
     /// The provider's name.
@@ -52,8 +52,7 @@ pub struct ContextCommand {
     pub space: Space,
     /// The file that holds it, below that space's folder.
     pub file: String,
-    /// The program and its arguments. Nothing in them is filled in.
-    pub command: Vec<String>,
+    pub asks: Asks,
     pub deadline: Duration,
     /// Files of the project: while they stay as they are the command is not asked again. Without any it is asked for
     /// each call.
@@ -168,7 +167,7 @@ impl State {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),
                 None => {
-                    let message = "its command runs only for requests, previews and `levain context show`".to_owned();
+                    let message = "it is asked only for requests, previews and `levain context show`".to_owned();
                     return skipped(&self.name, kind, self.origin.clone(), Absence::NotRun { message });
                 }
             },
@@ -193,11 +192,11 @@ pub(super) fn command(
     if let Some(broken) = wrong.into_iter().find(|entry| entry.breaks) {
         return Err(broken.message);
     }
-    Ok(read.map(|ProviderCommand { command, inputs, deadline, optional }| ContextCommand {
+    Ok(read.map(|ProviderCommand { asks, inputs, deadline, optional }| ContextCommand {
         name: name.to_owned(),
         space,
         file: file.to_owned(),
-        command,
+        asks,
         deadline,
         inputs,
         optional,

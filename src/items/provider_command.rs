@@ -9,11 +9,45 @@ const USUAL_SECONDS: f64 = 5.0;
 const LEAST_SECONDS: f64 = 0.1;
 const MOST_SECONDS: f64 = 30.0;
 
-/// A command that says how something stands.
+/// What is asked how something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A program and its arguments. Nothing in them is filled in.
+    Command(Vec<String>),
+    /// A resource of an MCP server, which is an item.
+    Resource { server: String, uri: String },
+}
+
+impl Asks {
+    /// What `metadata` asks, also where it is not asked as it should be; none where it asks nothing.
+    #[must_use]
+    pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
+        let given = |key: &str| metadata.get(key).filter(|value| !value.is_null());
+        if let Some(command) = given("command") {
+            let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
+            return Some(Self::Command(words.map(str::to_owned).collect()));
+        }
+        let resource = given("resource")?;
+        let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let server = word("server");
+        let server = if server.contains('/') { server } else { format!("mcp/servers/{server}") };
+        Some(Self::Resource { server, uri: word("uri") })
+    }
+
+    /// As words, by which it is known again.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            Self::Command(words) => words.clone(),
+            Self::Resource { server, uri } => vec![server.clone(), uri.clone()],
+        }
+    }
+}
+
+/// Something that says how something stands when it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderCommand {
-    /// The program and its arguments. Nothing in them is filled in.
-    pub command: Vec<String>,
+    pub asks: Asks,
     /// Files of the project: while they stay as they are the command is not asked again.
     pub inputs: Vec<String>,
     pub deadline: Duration,
@@ -32,18 +66,38 @@ pub struct BadEntry {
 }
 
 impl ProviderCommand {
-    /// Reads the command in `metadata`, with all that is wrong with it; none where there is no command, or none that can run.
+    /// Reads what `metadata` asks, with all that is wrong with it; none where it asks nothing, or nothing that can be asked.
     #[must_use]
     pub fn read(metadata: &Map<String, Value>) -> (Option<Self>, Vec<BadEntry>) {
-        let Some(command) = metadata.get("command").filter(|value| !value.is_null()) else { return (None, Vec::new()) };
+        let Some(asks) = Asks::of(metadata) else { return (None, Vec::new()) };
         let mut wrong = Vec::new();
-        let command = texts(command).filter(|command| !command.is_empty()).or_else(|| {
-            let is_empty = command.as_array().is_some_and(Vec::is_empty);
-            let what = if is_empty { "empty" } else { "not a list of texts" };
-            let (message, remedy) = (format!("its `command` is {what}"), "write command: [program, argument]");
-            wrong.push(BadEntry { key: "command", message, remedy, breaks: !is_empty });
+        let mut refused = |key: &'static str, message: String, remedy: &'static str, breaks: bool| {
+            wrong.push(BadEntry { key, message, remedy, breaks });
             None
-        });
+        };
+        let given = |key: &str| metadata.get(key).filter(|value| !value.is_null());
+        let asks = match asks {
+            Asks::Command(_) if given("resource").is_some() => {
+                let message = "it has a `command` and a `resource`".to_owned();
+                refused("resource", message, "leave one of them out", true)
+            }
+            Asks::Command(_) => {
+                let command = given("command");
+                let is_empty = command.and_then(Value::as_array).is_some_and(Vec::is_empty);
+                if let Some(words) = command.and_then(texts).filter(|words| !words.is_empty()) {
+                    Some(Asks::Command(words))
+                } else {
+                    let what = if is_empty { "empty" } else { "not a list of texts" };
+                    let remedy = "write command: [program, argument]";
+                    refused("command", format!("its `command` is {what}"), remedy, !is_empty)
+                }
+            }
+            Asks::Resource { ref server, ref uri } if server.ends_with('/') || uri.is_empty() => {
+                let message = "its `resource` names no server, or no uri".to_owned();
+                refused("resource", message, "write resource: {server: NAME, uri: \"file:///x\"}", true)
+            }
+            Asks::Resource { .. } => Some(asks),
+        };
         let inputs = metadata.get("inputs").filter(|value| !value.is_null()).map_or(Some(Vec::new()), texts);
         if inputs.is_none() {
             let (message, remedy) = ("its `inputs` is not a list of texts".to_owned(), "write inputs: [Cargo.lock]");
@@ -72,7 +126,7 @@ impl ProviderCommand {
             }),
         };
         let deadline = Duration::from_secs_f64(seconds);
-        let read = command.zip(inputs).map(|(command, inputs)| Self { command, inputs, deadline, optional });
+        let read = asks.zip(inputs).map(|(asks, inputs)| Self { asks, inputs, deadline, optional });
         (read, wrong)
     }
 }

@@ -85,7 +85,7 @@ impl DirectivePlanner {
         let place = (setup.project.root.clone(), Some(setup.layout.clone()));
         let mut planner = Self::of(items, meaning, place, id, inputs, &start)?;
         planner.preload = setup.preload();
-        planner.probe = EnvironmentProbe::trusting(setup);
+        planner.probe = EnvironmentProbe::trusting(setup, &planner.items);
         let authority = Trust::authority(&setup.dirs, &setup.project.root, &planner.authorities);
         planner.distrust(id, &authority);
         Ok(planner)

@@ -6,8 +6,11 @@ use super::setup::Setup;
 use crate::config::{Dirs, Trust};
 use crate::context::{ContextCommand, EnvironmentSnapshot, State};
 use crate::domain::Space;
+use crate::items::Items;
+use crate::items::provider_command::Asks;
 use crate::ports::process;
 use crate::store::Layout;
+use crate::tools::mcp::{Connections, Server, With};
 use crate::tools::{self, Environment};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -32,6 +35,8 @@ pub(super) struct EnvironmentProbe {
     /// Where the person's trust is written; nobody is trusted without.
     dirs: Option<Dirs>,
     environment: Environment,
+    /// Where servers are found whose resources are asked for, with what they are reached, and connections to them.
+    servers: Option<Arc<(Items, With, Connections)>>,
     /// What commands said while their inputs stayed as they are.
     said: Arc<Mutex<BTreeMap<String, Said>>>,
 }
@@ -46,12 +51,15 @@ struct Said {
 impl EnvironmentProbe {
     /// Somebody who trusts no project.
     pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), dirs: None, environment: Environment::default(), said: Arc::default() }
+        let environment = Environment::default();
+        Self { folder: folder.to_owned(), dirs: None, environment, servers: None, said: Arc::default() }
     }
 
     /// Somebody who trusts whom the person trusts, and gives commands what of the environment tools get too.
-    pub(super) fn trusting(setup: &Setup) -> Self {
-        Self { dirs: Some(setup.dirs.clone()), environment: setup.environment(), ..Self::new(&setup.project.root) }
+    pub(super) fn trusting(setup: &Setup, items: &Items) -> Self {
+        let servers = Some(Arc::new((items.clone(), setup.mcp(), Connections::default())));
+        let (dirs, environment) = (Some(setup.dirs.clone()), setup.environment());
+        Self { dirs, environment, servers, ..Self::new(&setup.project.root) }
     }
 
     /// What is around now, as far as `state` wants to know.
@@ -88,13 +96,13 @@ impl EnvironmentProbe {
         let strange = commands.iter().any(|command| command.space == Space::Project);
         let trust = if strange { self.trust().await } else { None };
         let asked = commands.iter().map(|command| {
-            let covered = |trust: &Trust| trust.covers(&command.file, &command.command);
+            let covered = |trust: &Trust| trust.covers(&command.file, &command.asks.words());
             let may = command.space != Space::Project || trust.as_ref().is_some_and(covered);
             async move {
                 let said = if may {
                     self.ask(command).await
                 } else {
-                    Err("its command was not run: you have not trusted this project (levain trust)".to_owned())
+                    Err("it was not asked: you have not trusted this project (levain trust)".to_owned())
                 };
                 (command.name.clone(), said)
             }
@@ -116,7 +124,10 @@ impl EnvironmentProbe {
         {
             return Ok(said.text.clone());
         }
-        let text = self.run(command).await?;
+        let text = match &command.asks {
+            Asks::Command(words) => self.run(words, command.deadline).await?,
+            Asks::Resource { server, uri } => self.read(server, uri, command.deadline).await?,
+        };
         if let Some(inputs) = inputs {
             known().insert(command.name.clone(), Said { inputs, text: text.clone() });
         }
@@ -129,12 +140,39 @@ impl EnvironmentProbe {
             let meta = self.folder.join(input).metadata().ok();
             format!("{:?}", meta.map(|meta| (meta.len(), meta.modified().ok())))
         };
-        format!("{:?} {:?}", command.command, command.inputs.iter().map(one).collect::<Vec<_>>())
+        format!("{:?} {:?}", command.asks, command.inputs.iter().map(one).collect::<Vec<_>>())
+    }
+
+    /// Reads a resource of an MCP server. The connection stays for the next time.
+    async fn read(&self, server: &str, uri: &str, deadline: Duration) -> Result<String, String> {
+        let servers = self.servers.clone().ok_or("nobody here asks MCP servers")?;
+        let (trust, id) = (self.trust().await, server.to_owned());
+        let found = {
+            let servers = Arc::clone(&servers);
+            let find = move || {
+                let items = servers.0.afresh();
+                let (server, found) = Server::find(&items, &id)?;
+                Ok::<_, String>((server, items.space(found.item) == Space::Project))
+            };
+            tokio::task::spawn_blocking(find).await.map_err(|error| error.to_string())?
+        };
+        let (server, of_project) = found?;
+        if of_project && !trust.as_ref().is_some_and(Trust::allows) {
+            return Err("its server was not started: you have not trusted this project (levain trust)".to_owned());
+        }
+        let (_, with, connections) = &*servers;
+        let read = connections.read(&server, uri, with);
+        let read = tokio::time::timeout(deadline, read).await;
+        let text =
+            read.map_err(|_late| format!("{} did not answer within {} s", server.name(), deadline.as_secs_f64()))??;
+        let whole = text.len() as u64 <= MOST_SAID;
+        let end = text.floor_char_boundary(usize::try_from(MOST_SAID).unwrap_or(usize::MAX).min(text.len()));
+        Ok(plain(text.get(..end).unwrap_or_default(), whole))
     }
 
     /// Runs a command in the project's folder, in a group of its own that ends with it.
-    async fn run(&self, asked: &ContextCommand) -> Result<String, String> {
-        let [program, arguments @ ..] = asked.command.as_slice() else { return Ok(String::new()) };
+    async fn run(&self, words: &[String], deadline: Duration) -> Result<String, String> {
+        let [program, arguments @ ..] = words else { return Ok(String::new()) };
         let failed = |error: std::io::Error| format!("`{program}` could not be run: {error}");
         let mut child = Command::new(program)
             .args(arguments)
@@ -154,8 +192,8 @@ impl EnvironmentProbe {
             let (said, complained) = tokio::join!(beginning(output), beginning(errors));
             child.wait().await.map(|status| (status, said, complained))
         };
-        let seconds = asked.deadline.as_secs_f64();
-        let Ok(ended) = tokio::time::timeout(asked.deadline, ending).await else {
+        let seconds = deadline.as_secs_f64();
+        let Ok(ended) = tokio::time::timeout(deadline, ending).await else {
             return Err(format!("`{program}` did not answer within {seconds} s"));
         };
         let (status, said, complained) = ended.map_err(failed)?;
@@ -188,10 +226,12 @@ async fn beginning(pipe: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
     let _what_came_counts = first.read_to_end(&mut bytes).await;
     let whole = (bytes.len() as u64) < MOST_SAID;
     let _dropped = tokio::io::copy(&mut first.into_inner(), &mut tokio::io::sink()).await;
-    let text: String = String::from_utf8_lossy(&bytes)
-        .chars()
-        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
-        .collect();
+    plain(&String::from_utf8_lossy(&bytes), whole)
+}
+
+/// Text without what would steer a terminal, and a word where it is not whole.
+fn plain(text: &str, whole: bool) -> String {
+    let text: String = text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect();
     let text = text.trim();
     if whole { text.to_owned() } else { format!("{text}\n(the rest is left out)") }
 }
@@ -214,7 +254,7 @@ mod tests {
             name: "x".to_owned(),
             space: Space::User,
             file: String::new(),
-            command: program.iter().map(|part| (*part).to_owned()).collect(),
+            asks: Asks::Command(program.iter().map(|part| (*part).to_owned()).collect()),
             deadline: Duration::from_secs(20),
             inputs: inputs.iter().map(|part| (*part).to_owned()).collect(),
             optional: true,
@@ -229,12 +269,12 @@ mod tests {
     #[tokio::test]
     async fn a_command_says_its_output_without_keys_and_steering() {
         let folder = tempfile::tempdir().unwrap();
-        let ask = async |script: &str| probe(folder.path()).run(&command(&["sh", "-c", script], &[])).await;
+        let ask = async |script: &str| probe(folder.path()).ask(&command(&["sh", "-c", script], &[])).await;
         assert_eq!(ask("printf '\\033[31mred\\033[0m\\n'; echo $MY_API_KEY").await, Ok("[31mred[0m".into()));
         assert_eq!(ask("echo no >&2; exit 3").await, Err("`sh` ended with 3: no".into()));
         let long = ask("head -c 100000 /dev/zero | tr '\\0' x").await.unwrap();
         assert!(long.len() < 17_000 && long.ends_with("(the rest is left out)"));
-        let missing = probe(folder.path()).run(&command(&["/no/such"], &[])).await.unwrap_err();
+        let missing = probe(folder.path()).ask(&command(&["/no/such"], &[])).await.unwrap_err();
         assert!(missing.starts_with("`/no/such` could not be run"), "{missing}");
     }
 
@@ -245,7 +285,7 @@ mod tests {
             deadline: Duration::from_millis(200),
             ..command(&["sh", "-c", "sleep 600 & echo $! > pid; wait"], &[])
         };
-        assert_eq!(probe(folder.path()).run(&slow).await, Err("`sh` did not answer within 0.2 s".into()));
+        assert_eq!(probe(folder.path()).ask(&slow).await, Err("`sh` did not answer within 0.2 s".into()));
         let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
         let stat = format!("/proc/{}/stat", pid.trim());
         let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));

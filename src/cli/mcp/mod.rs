@@ -8,7 +8,9 @@ use crate::domain::Tokens;
 use crate::items::{Found, Items, Kind, Tool};
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
-use crate::tools::mcp::{Listed, SERVERS, Server, ServerFile, Transport, discover, file_name, tool_file};
+use crate::tools::mcp::{
+    Listed, SERVERS, Server, ServerFile, Transport, discover, file_name, resource_file, tool_file,
+};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -382,7 +384,7 @@ fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Fa
             line.tools = listed.tools.len();
             line.tokens = listed.tools.iter().map(|(_, text, schema)| tokens(text, schema).0).sum();
             line.server = Some(listed.told.clone());
-            (line.resources, line.prompts) = (Some(listed.resources), Some(listed.prompts));
+            (line.resources, line.prompts) = (Some(listed.resources.len()), Some(listed.prompts));
             Ok((line, Some((server, file, listed))))
         }
         Err(why) => {
@@ -399,20 +401,12 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
     if line.space.starts_with("system") {
         return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
     }
-    let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(".")).join(name);
-    let mut kept = Vec::new();
-    for (tool, description, schema) in &listed.tools {
-        let path = folder.join(format!("{}.yaml", file_name(tool)));
-        write(&path, &tool_file(&server, tool, description, schema))?;
-        kept.push(path);
-    }
-    // What it no longer offers goes: its files were written here.
-    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|ending| ending == "yaml") && !kept.contains(&path) {
-            let _gone = fs::remove_file(&path);
-        }
-    }
+    let tools = listed.tools.iter().map(|(tool, text, schema)| (tool, tool_file(&server, tool, text, schema)));
+    let resources = listed.resources.iter();
+    let resources = resources.map(|(uri, name, text)| (name, resource_file(&server, uri, name, text)));
+    let [of_tools, of_resources] = folders(&file, name);
+    keep(&of_tools, tools)?;
+    keep(&of_resources, resources)?;
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let text = fs::read_to_string(&file).unwrap_or_default();
     let said: Value = serde_yaml::from_str(&text).unwrap_or_default();
@@ -421,6 +415,33 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
     write(&file, &ServerFile { name: name.to_owned(), config, asked }.text())?;
     line.discovered_at = Some(time);
     Ok(line)
+}
+
+/// The folders that hold what a server offers: its tools, and its resources.
+fn folders(server: &Path, name: &str) -> [PathBuf; 2] {
+    let tools = server.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    let space = tools.parent().and_then(Path::parent).unwrap_or(Path::new("."));
+    [tools.join(name), space.join("knowledge/mcp").join(name)]
+}
+
+/// Writes the files of what a server offers, and removes those of what it no longer does.
+fn keep<'a>(folder: &Path, files: impl Iterator<Item = (&'a String, String)>) -> Result<(), Failure> {
+    let mut kept = Vec::new();
+    for (name, text) in files {
+        let name = file_name(name);
+        let path = |name: &str| folder.join(format!("{name}.yaml"));
+        let free = (2..).map(|number| path(&format!("{name}-{number}")));
+        let path = std::iter::once(path(&name)).chain(free).find(|path| !kept.contains(path)).unwrap_or_default();
+        write(&path, &text)?;
+        kept.push(path);
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "yaml") && !kept.contains(&path) {
+            let _gone = fs::remove_file(&path);
+        }
+    }
+    Ok(())
 }
 
 fn each(
@@ -455,15 +476,16 @@ fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure
             return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
         }
         let file = items.file(found.item);
-        let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(".")).join(name);
         let failed = |error: io::Error| Failure::new(format!("{} could not be removed: {error}", file.display()));
         fs::remove_file(&file).map_err(failed)?;
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if entry.path().extension().is_some_and(|ending| ending == "yaml") {
-                fs::remove_file(entry.path()).map_err(failed)?;
+        for folder in folders(&file, name) {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if entry.path().extension().is_some_and(|ending| ending == "yaml") {
+                    fs::remove_file(entry.path()).map_err(failed)?;
+                }
             }
+            let _not_empty = fs::remove_dir(&folder);
         }
-        let _not_empty = fs::remove_dir(&folder);
         written(if arguments.json {
             json_line(&mut out(), &json!({ "schema": "levain.mcp_removed/1", "name": name, "path": file }))
         } else {

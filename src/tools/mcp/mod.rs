@@ -7,7 +7,7 @@
 mod bounded;
 mod server;
 
-pub use server::{Listed, SERVERS, Server, ServerFile, Transport, file_name, tool_file};
+pub use server::{Listed, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
 
 use super::Failed;
 use super::command::{Keeper, Launch, Running, not_started};
@@ -23,7 +23,8 @@ use rmcp::ServiceError;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientConfig, ClientRequest,
-    ContentBlock, Implementation, ProgressNotificationParam, ServerResult,
+    ContentBlock, Implementation, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResult,
+    ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -47,9 +48,12 @@ const SAID: usize = 4 << 10;
 /// Most tools of one server that are looked at.
 const MOST_TOOLS: usize = 2_000;
 
+/// Most resources of one server that are looked at.
+const MOST_RESOURCES: usize = 500;
+
 /// Where a thread's connections live.
 #[derive(Debug, Default)]
-pub(super) struct Connections(Mutex<HashMap<(String, bool), Slot>>);
+pub struct Connections(Mutex<HashMap<(String, bool), Slot>>);
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
 
@@ -76,23 +80,45 @@ impl Connections {
         with: &With,
         listener: &dyn ToolListener,
     ) -> Result<Called, Failed> {
-        let key = (server.id.clone(), with.confinement.is_some());
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
-        let connection = {
-            let mut slot = slot.lock().await;
-            let alive =
-                slot.as_ref().filter(|connection| !connection.is_closed() && connection.server == *server).cloned();
-            if let Some(connection) = alive {
-                connection
-            } else {
-                let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
-                listener.said(format!("{word} {}…\n", server.name()));
-                let made = Arc::new(Connection::make(server, with, listener).await?);
-                *slot = Some(Arc::clone(&made));
-                made
+        self.reach(server, with, listener).await?.call(tool, parameters, server.timeout, listener).await
+    }
+
+    /// The text of a resource of `server`; of parts that are no text, how long they are.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub async fn read(&self, server: &Server, uri: &str, with: &With) -> Result<String, String> {
+        let read = async {
+            let connection = self.reach(server, with, &Nobody).await?;
+            let asked = connection.service.peer().read_resource(ReadResourceRequestParams::new(uri));
+            match timeout(server.timeout, asked).await {
+                Ok(Ok(result)) => Ok(resource_text(&result)),
+                Ok(Err(error)) => Err(connection.failed(&error)),
+                Err(_late) => Err(connection.late(server.timeout)),
             }
         };
-        connection.call(tool, parameters, server.timeout, listener).await
+        read.await.map_err(|Failed(why)| why)
+    }
+
+    /// The connection to `server`, made where there is none.
+    async fn reach(
+        &self,
+        server: &Server,
+        with: &With,
+        listener: &dyn ToolListener,
+    ) -> Result<Arc<Connection>, Failed> {
+        let key = (server.id.clone(), with.confinement.is_some());
+        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let mut slot = slot.lock().await;
+        let alive = slot.as_ref().filter(|connection| !connection.is_closed() && connection.server == *server).cloned();
+        if let Some(connection) = alive {
+            return Ok(connection);
+        }
+        let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
+        listener.said(format!("{word} {}…\n", server.name()));
+        let made = Arc::new(Connection::make(server, with, listener).await?);
+        *slot = Some(Arc::clone(&made));
+        Ok(made)
     }
 }
 
@@ -114,7 +140,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
             let all = info.as_ref().map(|info| serde_json::to_value(&info.capabilities).unwrap_or_default());
             all.is_some_and(|all| all.get(capability).is_some_and(|one| !one.is_null()))
         };
-        let resources = if has("resources") { peer.list_all_resources().await.unwrap_or_default().len() } else { 0 };
+        let resources = if has("resources") { peer.list_all_resources().await.unwrap_or_default() } else { Vec::new() };
         let prompts = if has("prompts") { peer.list_all_prompts().await.unwrap_or_default().len() } else { 0 };
         let told = info.and_then(|info| info.server_info.clone()).map(|told| format!("{} {}", told.name, told.version));
         Ok::<_, ServiceError>((told, tools, resources, prompts))
@@ -129,6 +155,12 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         (tool.name.into_owned(), tool.description.map(std::borrow::Cow::into_owned).unwrap_or_default(), schema)
     });
+    let resources = resources.iter().take(MOST_RESOURCES).filter_map(|resource| {
+        let resource = serde_json::to_value(resource).ok()?;
+        let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Some((word("uri"), word("name"), word("description")))
+    });
+    let resources = resources.collect();
     Ok(Listed { told: told.unwrap_or_default(), tools: tools.collect(), resources, prompts })
 }
 
@@ -386,6 +418,17 @@ pub(super) struct Called {
     pub(super) images: Vec<Value>,
     /// The list in `data` in which they are told of.
     pub(super) place: &'static str,
+}
+
+/// The text of a resource. Its parts stand below each other.
+fn resource_text(result: &ReadResourceResult) -> String {
+    let parts = result.contents.iter().filter_map(|part| serde_json::to_value(part).ok());
+    let text = |part: Value| {
+        let word = |key: &str| part.get(key).and_then(Value::as_str);
+        let bytes = || format!("({} letters of base64 left out)", word("blob").map_or(0, str::len));
+        word("text").map_or_else(bytes, ToOwned::to_owned)
+    };
+    parts.map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// A block without the bytes of sounds and files, which are no text for a model.

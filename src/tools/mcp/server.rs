@@ -40,7 +40,8 @@ pub struct Listed {
     pub told: String,
     /// Name, description and schema of each tool.
     pub tools: Vec<(String, String, Value)>,
-    pub resources: usize,
+    /// Address, name and description of each resource.
+    pub resources: Vec<(String, String, String)>,
     pub prompts: usize,
 }
 
@@ -147,6 +148,17 @@ pub fn tool_file(server: &Server, tool: &str, description: &str, schema: &Value)
         "version": "1.0.0", "tool_type": "mcp", "executor_id": format!("rye/core/runtimes/mcp/{transport}"),
         "category": format!("mcp/{}", server.name()), "description": description,
         "config": { "server": server.id, "tool_name": tool }, "input_schema": schema,
+    }))
+}
+
+/// The text of the file of one resource of a server: a context provider, so that a directive can ask for it.
+#[must_use]
+pub fn resource_file(server: &Server, uri: &str, name: &str, description: &str) -> String {
+    let about = if description.is_empty() { format!("`{name}`") } else { description.to_owned() };
+    yaml(&json!({
+        "name": name, "entry_type": "context_provider", "description": about,
+        "instructions": format!("Under \"Current context\" you are told what {} says of {about}.", server.name()),
+        "resource": { "server": server.id, "uri": uri }, "timeout_seconds": 10,
     }))
 }
 
