@@ -317,16 +317,20 @@ fn other_tools_are_not_taken_for_confined() {
     assert!(!home.project().join("a.txt").exists());
 }
 
-/// Sessions of their own and double forks end with their command, confined or not.
+/// Sessions of their own and double forks end with their command, confined or not. With `LEVAIN_LONG_TESTS` a thousand
+/// commands.
 #[test]
 fn nothing_that_a_command_starts_outlives_it() {
     let daemons = "for i in 1 2 3 4 5 6 7 8 9 10; do setsid sleep 4711 & (setsid sh -c 'sleep 4711 & sleep 4711' & ) ; done; \
                    echo started";
-    let all: Vec<Value> = (0..20).map(|_| json!({ "command": daemons })).collect();
-    let project = Project::new("<execute><tool>rye/bash</tool></execute>", &all);
-    let (outcomes, code) = project.run();
-    assert_eq!((outcomes.len(), code), (20, 0), "{outcomes:?}");
-    project.home.wait_until_quiet();
+    let (rounds, commands) = if std::env::var_os("LEVAIN_LONG_TESTS").is_some() { (10, 100) } else { (1, 20) };
+    for _ in 0..rounds {
+        let all: Vec<Value> = (0..commands).map(|_| json!({ "command": daemons })).collect();
+        let project = Project::new("<execute><tool>rye/bash</tool></execute>", &all);
+        let (outcomes, code) = project.run();
+        assert_eq!((outcomes.len(), code), (commands, 0), "{outcomes:?}");
+        project.home.wait_until_quiet();
+    }
 }
 
 /// A worker that is killed takes its commands with it, those in sessions of their own too.
