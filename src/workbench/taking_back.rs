@@ -60,7 +60,7 @@ impl Model {
         };
         let open = files.iter().filter(|file| file.stands == Stands::AsLeft).count();
         let all = (open > 1).then(|| {
-            let label = format!("Take back all {open} that are as the thread left them");
+            let label = format!("Take back all {open} files");
             entry(label, String::new(), true, Choice::TakeBack(None))
         });
         let one = |(at, file): (usize, &ChangedFile)| {
