@@ -135,12 +135,28 @@ fn s18_resources_of_a_server_are_layers_with_their_origin() {
         write(&home.project().join(".ai/directives/r.md"), &text);
         assert_eq!(output(&mut home.levain(&["trust"])).0, 0);
     };
+    let of_project = home.project().join(".ai/directives/r.md");
     let show =
         || output(&mut home.levain(&["context", "show", "r", "--model", "scripted/demo", "--text", "--prompt", "x"]));
     directive(&id);
     let (code, out, err) = show();
     assert_eq!(code, 0, "{err}");
     assert!(out.contains(&format!("{id}:\n")) && out.contains("Everything Server"), "{out}");
+    // A directive of a project that nobody has trusted as it is has nothing asked.
+    let text = fs::read_to_string(&of_project).unwrap();
+    let before = text.replace("<context>", "<context><provider>team/else</provider>");
+    write(&home.home().join(".ai/knowledge/team/else.yaml"), "name: else\nentry_type: context_provider\nstate: calm\n");
+    write(&of_project, &before);
+    let (_, out, _) = show();
+    assert!(!out.contains("Everything Server"), "{out}");
+    let told = output(&mut home.levain(&["context", "show", "r", "--model", "scripted/demo", "--prompt", "x"])).1;
+    assert!(told.contains("its server is not asked"), "{told}");
+    // Files that others wrote beside those of the server stay.
+    let own = folder.join("mine.yaml");
+    write(&own, "name: mine\nbody: MINE\n");
+    assert_eq!(output(&mut home.levain(&["mcp", "refresh", "everything"])).0, 0);
+    assert!(own.exists() && file.exists());
+    fs::remove_file(own).unwrap();
     // One that the server does not have is told of where it would stand, and holds nothing up.
     let text = fs::read_to_string(file).unwrap();
     let uri = text.lines().find(|line| line.trim().starts_with("uri:")).unwrap().to_owned();

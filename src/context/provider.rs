@@ -78,6 +78,8 @@ enum ContextSource {
     /// Always the same.
     Text(String),
     Command(ContextCommand),
+    /// It is not asked, and why.
+    Refused(String),
 }
 
 /// Notes that are told without being searched for, and how much of each.
@@ -124,13 +126,22 @@ impl State {
     /// Whether it has to be looked what is around.
     #[must_use]
     pub fn needs_snapshot(&self) -> bool {
-        !matches!(self.says, ContextSource::Text(_) | ContextSource::Persona)
+        !matches!(self.says, ContextSource::Text(_) | ContextSource::Persona | ContextSource::Refused(_))
     }
 
     /// The command that has to be asked.
     #[must_use]
     pub fn command(&self) -> Option<&ContextCommand> {
         if let ContextSource::Command(command) = &self.says { Some(command) } else { None }
+    }
+
+    /// Has nothing asked of an MCP server, because nobody has trusted who wants it.
+    pub fn ask_no_server(&mut self) {
+        if let ContextSource::Command(ContextCommand { asks: Asks::Resource { .. }, .. }) = &self.says {
+            let why =
+                "its server is not asked: you have not trusted this project, whose directive wants it (levain trust)";
+            self.says = ContextSource::Refused(why.to_owned());
+        }
     }
 
     /// Whether the project's memory has to be read.
@@ -163,6 +174,7 @@ impl State {
                 snapshot.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
             }
             ContextSource::Text(text) => Some(text.clone()),
+            ContextSource::Refused(message) => return refused(message),
             ContextSource::Command(command) => match snapshot.commands.get(&command.name) {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),

@@ -224,6 +224,19 @@ pub struct BudgetReport {
 }
 
 impl BudgetReport {
+    /// Whether nothing was spent or reserved for calls so far.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        let Self { spend, tokens, unpriced, .. } = self;
+        let none = |money: Money| money == Money::default();
+        let nothing = |tokens: Tokens| tokens == Tokens::default();
+        none(spend.spent)
+            && none(spend.reserved_by_calls)
+            && nothing(tokens.spent)
+            && nothing(tokens.reserved_by_calls)
+            && nothing(*unpriced)
+    }
+
     /// The money, the tokens and what of them has no known price, a line each:
     /// `spend   $0.12 of $1.00, $0.08 spent below it, $0.05 reserved, $0.75 left`.
     #[must_use]

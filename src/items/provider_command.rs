@@ -27,7 +27,8 @@ impl Asks {
             let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
             return Some(Self::Command(words.map(str::to_owned).collect()));
         }
-        let resource = given("resource")?;
+        // What is no mapping is a word of a person's own.
+        let resource = given("resource").filter(|resource| resource.is_object())?;
         let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let server = word("server");
         let server = if server.contains('/') { server } else { format!("mcp/servers/{server}") };
@@ -39,7 +40,7 @@ impl Asks {
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Command(words) => words.clone(),
-            Self::Resource { server, uri } => vec![server.clone(), uri.clone()],
+            Self::Resource { server, uri } => vec![format!("resource:{server}"), uri.clone()],
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::items::{Items, Kind};
 use crate::ports::ledger::Registration;
 use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
 use crate::ports::tools::Waiting;
-use crate::ports::{Clock, ExecutorError, Ledger, SystemClock, ThreadSpec, ToolListener};
+use crate::ports::{Clock, Ledger, SystemClock, ThreadSpec, ToolListener};
 use crate::store::summary::{Summary, specification};
 use crate::store::{Layout, upkeep};
 use crate::worker::supervisor::{Outcome, Running, Supervisor};
@@ -92,8 +92,16 @@ impl ThreadsOf {
             // Before the parent reserves its next call, which may take all that is left.
             self.set_aside(&child, limits, lineage).await;
             let pid = self.orchestrator.executor.begin(&child, first()).await;
-            let pid = pid.map_err(|error: ExecutorError| error.to_string())?;
-            return Ok(ChildStarted::Background { thread_id: child, pid });
+            return match pid {
+                Ok(pid) => Ok(ChildStarted::Background { thread_id: child, pid }),
+                Err(error) => {
+                    let (ledger, id) = (Arc::clone(&self.ledger), child);
+                    let release = move || ledger.release(&id, Spent::default())();
+                    // Whoever finds that it is dead releases it, too.
+                    let _given_back = tokio::task::spawn_blocking(release).await;
+                    Err(error.to_string())
+                }
+            };
         }
         self.run(child, listener).await
     }

@@ -198,6 +198,10 @@ impl DirectivePlanner {
         if !self.trusted {
             let of_the_project = plan.hooks.iter_mut().filter(|hook| hook.file.starts_with(&self.project));
             of_the_project.for_each(|hook| hook.action.run_nothing());
+            // Who opens a project has not read what it asks of their servers, which would start in its folder.
+            if !self.authorities.is_empty() {
+                plan.state.iter_mut().for_each(State::ask_no_server);
+            }
         }
         plan.preload = self.preload.clone();
         Ok(plan)

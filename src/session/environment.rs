@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// What a command may say, in bytes; the rest is left out.
 const MOST_SAID: u64 = 16 << 10;
 
+/// Letters of a complaint that are told.
+const LONGEST_COMPLAINT: usize = 200;
+
 /// Who looks.
 #[derive(Clone, Debug)]
 pub(super) struct EnvironmentProbe {
@@ -143,31 +146,33 @@ impl EnvironmentProbe {
         format!("{:?} {:?}", command.asks, command.inputs.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// Reads a resource of an MCP server. The connection stays for the next time.
+    /// Reads a resource of an MCP server. The connection stays for the next time, also where it came about too late for this one.
     async fn read(&self, server: &str, uri: &str, deadline: Duration) -> Result<String, String> {
-        let servers = self.servers.clone().ok_or("nobody here asks MCP servers")?;
-        let (trust, id) = (self.trust().await, server.to_owned());
-        let found = {
-            let servers = Arc::clone(&servers);
-            let find = move || {
-                let items = servers.0.afresh();
-                let (server, found) = Server::find(&items, &id)?;
-                Ok::<_, String>((server, items.space(found.item) == Space::Project))
-            };
-            tokio::task::spawn_blocking(find).await.map_err(|error| error.to_string())?
-        };
-        let (server, of_project) = found?;
-        if of_project && !trust.as_ref().is_some_and(Trust::allows) {
-            return Err("its server was not started: you have not trusted this project (levain trust)".to_owned());
-        }
-        let (_, with, connections) = &*servers;
-        let read = connections.read(&server, uri, with);
+        let (this, id, uri) = (self.clone(), server.to_owned(), uri.to_owned());
+        let read = tokio::spawn(async move { this.resource(&id, &uri).await });
+        let seconds = deadline.as_secs_f64();
         let read = tokio::time::timeout(deadline, read).await;
-        let text =
-            read.map_err(|_late| format!("{} did not answer within {} s", server.name(), deadline.as_secs_f64()))??;
+        let read = read.map_err(|_late| format!("`{server}` did not answer within {seconds} s"))?;
+        let text = read.map_err(|failed| failed.to_string())?.map_err(|why| brief(&why))?;
         let whole = text.len() as u64 <= MOST_SAID;
         let end = text.floor_char_boundary(usize::try_from(MOST_SAID).unwrap_or(usize::MAX).min(text.len()));
         Ok(plain(text.get(..end).unwrap_or_default(), whole))
+    }
+
+    async fn resource(&self, id: &str, uri: &str) -> Result<String, String> {
+        let servers = self.servers.clone().ok_or("nobody here asks MCP servers")?;
+        let (known, id) = (Arc::clone(&servers), id.to_owned());
+        let find = move || {
+            let items = known.0.afresh();
+            let (server, found) = Server::find(&items, &id)?;
+            Ok::<_, String>((server, items.space(found.item) == Space::Project))
+        };
+        let (server, of_project) = tokio::task::spawn_blocking(find).await.map_err(|error| error.to_string())??;
+        if of_project && !self.trust().await.as_ref().is_some_and(Trust::allows) {
+            return Err("its server was not started: you have not trusted this project (levain trust)".to_owned());
+        }
+        let (_, with, connections) = &*servers;
+        connections.read(&server, uri, with).await
     }
 
     /// Runs a command in the project's folder, in a group of its own that ends with it.
@@ -200,7 +205,7 @@ impl EnvironmentProbe {
         if status.success() {
             return Ok(said);
         }
-        let why = complained.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
+        let why = brief(&complained);
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
         Err(format!(
             "`{program}` ended with {}{why}",
@@ -227,6 +232,11 @@ async fn beginning(pipe: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
     let whole = (bytes.len() as u64) < MOST_SAID;
     let _dropped = tokio::io::copy(&mut first.into_inner(), &mut tokio::io::sink()).await;
     plain(&String::from_utf8_lossy(&bytes), whole)
+}
+
+/// The first line of a complaint, as much of it as is told.
+fn brief(text: &str) -> String {
+    plain(text, true).lines().next().unwrap_or_default().chars().take(LONGEST_COMPLAINT).collect()
 }
 
 /// Text without what would steer a terminal, and a word where it is not whole.

@@ -127,13 +127,20 @@ impl Orchestrator {
         let thread = id.clone();
         let read = move |layout: &Layout| {
             let result = outcome::of(layout, &thread, REPLAY.summary)?;
-            let at_work = matches!(result.status, Status::Running | Status::Queued | Status::Waiting);
+            let waits = || {
+                let summary = Summary::look(layout, &thread, REPLAY.summary);
+                summary.is_ok_and(|summary| summary.waiting == Some(Waiting::User))
+            };
+            let works = matches!(result.status, Status::Running | Status::Queued);
+            let at_work = works || (result.status == Status::Waiting && !waits());
             if !at_work || recover::is_held(layout, &thread)? {
                 return Ok(result);
             }
             // Its process may have died, and nobody has listed the threads since.
-            threads::Threads::look(layout, SystemClock.now(), REPLAY)?;
-            outcome::of(layout, &thread, REPLAY.summary)
+            match threads::Threads::look(layout, SystemClock.now(), REPLAY) {
+                Ok(_looked) => outcome::of(layout, &thread, REPLAY.summary),
+                Err(_as_it_was) => Ok(result),
+            }
         };
         self.off_loop(read).await?.map_err(|error: StoreError| error.to_string())
     }

@@ -5,10 +5,14 @@ use super::layout::Layout;
 use super::ledger::SqliteLedger;
 use super::recover;
 use super::summary::{Summarise, Summary};
-use crate::domain::{Budget, BudgetReport, CallCost, Spent, ThreadId};
+use crate::domain::{Budget, BudgetReport, CallCost, Spent, Status, ThreadId};
 use crate::ports::ledger::{BudgetFact, Granted, LedgerJob, Rebuilt, Registered, Registration, Released};
 use crate::ports::{Ledger, LedgerError};
 use std::collections::HashSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A thread whose process does not run by then will not begin by itself.
+const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -80,11 +84,23 @@ impl KeptLedger {
             if run(&id) || recover::is_held(&self.layout, &id).unwrap_or(true) {
                 continue;
             }
-            let cost = Summary::look(&self.layout, &id, self.summarise).map(|summary| summary.cost).unwrap_or_default();
+            let summary = Summary::look(&self.layout, &id, self.summarise);
+            // Whoever started it has set its share aside; its process begins just now.
+            let is_new = summary.as_ref().is_ok_and(|summary| summary.status == Status::Created) && began_lately(&id);
+            if is_new && self.ledger.report(&id)()?.is_untouched() {
+                continue;
+            }
+            let cost = summary.map(|summary| summary.cost).unwrap_or_default();
             some |= matches!(self.ledger.release(&id, Spent::from(&cost))()?, Released::Ended { .. });
         }
         Ok(some)
     }
+}
+
+/// Whether the thread is so new that its process may not run yet.
+fn began_lately(id: &ThreadId) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(Duration::from_millis(id.begun())) < STARTS_WITHIN
 }
 
 impl Ledger for KeptLedger {

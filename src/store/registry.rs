@@ -83,6 +83,12 @@ pub struct Position {
 }
 
 impl Position {
+    /// The name of the registry.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
     /// Whether the rows that changed since are all there is to know at `later`: none is gone, and it is the same registry.
     #[must_use]
     pub fn is_continued_by(&self, later: &Self) -> bool {

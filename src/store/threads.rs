@@ -49,7 +49,7 @@ impl Threads {
         layout: &Layout,
         now: Timestamp,
         replay: Replay,
-        folder_seen: &mut Option<u64>,
+        folder_seen: &mut Option<Seen>,
     ) -> Result<Self, StoreError> {
         let nothing = !layout.threads().exists() && !layout.registry().exists();
         let opened = if nothing {
@@ -65,10 +65,13 @@ impl Threads {
             }
             Ok(registry) => registry,
         };
-        let folder_now = layout.threads().changed_at().ok();
+        let folder_now = match layout.threads().changed_at() {
+            Ok(at) => Some(Seen { registry: registry.position()?.file().to_owned(), at }),
+            Err(_not_there) => None,
+        };
         if folder_now.is_none() || *folder_seen != folder_now {
             let all_taken_in = take_in(&mut registry, layout, replay)?;
-            let settled = |at: &u64| all_taken_in && at + FOLDER_SETTLES < now.0;
+            let settled = |seen: &Seen| all_taken_in && seen.at + FOLDER_SETTLES < now.0;
             *folder_seen = folder_now.filter(settled);
         }
         let mut spoken = HashSet::new();
@@ -156,11 +159,19 @@ fn take_in(registry: &mut Registry, layout: &Layout, replay: Replay) -> Result<b
     Ok(all)
 }
 
+/// When the folder of threads had last changed as a registry was brought up to date with it.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    /// Which registry: one that was made again knows nothing.
+    registry: String,
+    at: u64,
+}
+
 /// Follows the threads of a project: each look tells what changed since the one before, so that a change of one costs the
 /// same among ten thousand.
 #[derive(Debug, Default)]
 pub struct Follower {
-    folder_seen: Option<u64>,
+    folder_seen: Option<Seen>,
     position: Option<Position>,
 }
 
@@ -347,6 +358,6 @@ mod tests {
         for ending in ["", "-wal", "-shm"] {
             let _not_there = std::fs::remove_file(format!("{}{ending}", layout.registry().display()));
         }
-        assert!(!look().0, "the registry was made again");
+        assert_eq!(look(), (false, told(&["four", "three", "two"])), "it was made again, of the threads' files");
     }
 }

@@ -387,7 +387,7 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         }
     }
     if picker.shown.is_empty() {
-        let _ = writeln!(text, "{}.", picker.kind.nothing());
+        let _ = writeln!(text, "{}.", picker.empty());
     }
     for (number, index) in (1..).zip(picker.shown.iter().take(ENTRIES)) {
         let Some(entry) = picker.entries.get(*index) else { continue };

@@ -40,9 +40,11 @@ pub enum Stands {
 /// What is listed, and what was asked for once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TakingBack {
+    /// Whose changes were asked for last.
+    pub(super) wanted: Option<Which>,
     pub(super) listed: Option<(Which, Changes)>,
     /// What is taken back when it is asked for again, and since when.
-    pub(super) asked: Option<(Vec<String>, Timestamp)>,
+    pub(super) asked: Option<(Which, Vec<String>, Timestamp)>,
 }
 
 impl ChangedFile {

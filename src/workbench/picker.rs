@@ -97,9 +97,9 @@ impl PickerKind {
         match self {
             Self::Queue => "nothing is queued",
             Self::Changes => "its file tools changed no files; what commands changed is not kept",
+            Self::Threads => "no threads",
             Self::Palette
             | Self::Models
-            | Self::Threads
             | Self::Themes
             | Self::History
             | Self::Directives
@@ -173,6 +173,16 @@ pub enum Choice {
 }
 
 impl Picker {
+    /// What it says where it shows nothing.
+    #[must_use]
+    pub fn empty(&self) -> &'static str {
+        match (self.loading, self.entries.is_empty()) {
+            (true, _) => "loading…",
+            (false, true) => self.kind.nothing(),
+            (false, false) => "nothing matches",
+        }
+    }
+
     /// What keys mean in it. `preview` tells whether the request behind it has not been sent.
     pub(super) fn contexts(&self, preview: bool) -> Vec<Context> {
         match self.kind.keys().filter(|_| !self.filtering && self.naming.is_none()) {

@@ -20,9 +20,10 @@ impl Model {
             self.say(Level::Info, "this thread has not begun");
             return Vec::new();
         };
-        self.browser.taking_back = TakingBack::default();
+        let which = Which { thread_id, request };
+        self.browser.taking_back = TakingBack { wanted: Some(which.clone()), ..TakingBack::default() };
         self.pick(PickerKind::Changes, true);
-        vec![Effect::LoadChanges(Which { thread_id, request })]
+        vec![Effect::LoadChanges(which)]
     }
 
     /// The same for the chosen block of the transcript.
@@ -36,6 +37,10 @@ impl Model {
     }
 
     pub(super) fn changes_listed(&mut self, which: Which, changes: Result<Changes, String>) {
+        // What was asked for before may come late.
+        if self.browser.taking_back.wanted.as_ref() != Some(&which) {
+            return;
+        }
         match changes {
             Ok(changes) => {
                 self.browser.taking_back.listed = Some((which, changes));
@@ -101,13 +106,20 @@ impl Model {
             return Vec::new();
         }
         let paths: Vec<String> = meant.iter().map(|file| file.path.clone()).collect();
-        let asked = self.browser.taking_back.asked.replace((paths.clone(), self.now));
-        if asked.is_some_and(|(asked, at)| asked == paths && self.now.since(at) <= AGAIN_WITHIN) {
+        let asked = self.browser.taking_back.asked.replace((which.clone(), paths.clone(), self.now));
+        let again = |(of, asked, at): (Which, Vec<String>, _)| {
+            of == which && asked == paths && self.now.since(at) <= AGAIN_WITHIN
+        };
+        if asked.is_some_and(again) {
             self.browser.taking_back.asked = None;
             return vec![Effect::TakeBack(which, paths)];
         }
-        let those = if let [one] = paths.as_slice() { format!("`{one}`") } else { format!("{} files", paths.len()) };
-        self.say(Level::Warning, format!("repeat to take back {those}: it becomes as it was before the thread"));
+        let before = if which.request.is_some() { "that answer" } else { "the thread" };
+        let text = match paths.as_slice() {
+            [one] => format!("repeat to take back `{one}`: it becomes as it was before {before}"),
+            all => format!("repeat to take back {} files: they become as they were before {before}", all.len()),
+        };
+        self.say(Level::Warning, text);
         Vec::new()
     }
 }

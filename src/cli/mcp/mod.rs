@@ -384,7 +384,7 @@ fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Fa
             line.tools = listed.tools.len();
             line.tokens = listed.tools.iter().map(|(_, text, schema)| tokens(text, schema).0).sum();
             line.server = Some(listed.told.clone());
-            (line.resources, line.prompts) = (Some(listed.resources.len()), Some(listed.prompts));
+            (line.resources, line.prompts) = (listed.resources.as_ref().map(Vec::len), Some(listed.prompts));
             Ok((line, Some((server, file, listed))))
         }
         Err(why) => {
@@ -402,11 +402,12 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
         return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
     }
     let tools = listed.tools.iter().map(|(tool, text, schema)| (tool, tool_file(&server, tool, text, schema)));
-    let resources = listed.resources.iter();
-    let resources = resources.map(|(uri, name, text)| (name, resource_file(&server, uri, name, text)));
-    let [of_tools, of_resources] = folders(&file, name);
-    keep(&of_tools, tools)?;
-    keep(&of_resources, resources)?;
+    let [of_tools, of_resources] = folders(&file, name)?;
+    keep(&of_tools, &server.id, tools)?;
+    if let Some(resources) = &listed.resources {
+        let files = resources.iter().map(|(uri, name, text)| (name, resource_file(&server, uri, name, text)));
+        keep(&of_resources, &server.id, files)?;
+    }
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let text = fs::read_to_string(&file).unwrap_or_default();
     let said: Value = serde_yaml::from_str(&text).unwrap_or_default();
@@ -417,29 +418,51 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
     Ok(line)
 }
 
-/// The folders that hold what a server offers: its tools, and its resources.
-fn folders(server: &Path, name: &str) -> [PathBuf; 2] {
+/// The folders that hold what a server offers: its tools, and its resources. A link that leads out of their space is
+/// refused: what lies there is nobody's here to write or remove.
+fn folders(server: &Path, name: &str) -> Result<[PathBuf; 2], Failure> {
     let tools = server.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let space = tools.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    [tools.join(name), space.join("knowledge/mcp").join(name)]
+    let folders = [tools.join(name), space.join("knowledge/mcp").join(name)];
+    let inside = fs::canonicalize(space).unwrap_or_else(|_| space.to_owned());
+    for folder in &folders {
+        let there = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
+        if !there.is_some_and(|real| real.starts_with(&inside)) {
+            return Err(Failure::new(format!("{} leads out of {}", folder.display(), space.display())));
+        }
+    }
+    Ok(folders)
 }
 
-/// Writes the files of what a server offers, and removes those of what it no longer does.
-fn keep<'a>(folder: &Path, files: impl Iterator<Item = (&'a String, String)>) -> Result<(), Failure> {
+/// Whether the file is one that was written for what the server offers.
+fn is_of(path: &Path, server: &str) -> bool {
+    let file: Value =
+        fs::read_to_string(path).ok().and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default();
+    ["/config/server", "/resource/server"]
+        .iter()
+        .any(|place| file.pointer(place).and_then(Value::as_str) == Some(server))
+}
+
+/// The files in the folder that were written for what the server offers.
+fn written_for(folder: &Path, server: &str) -> Vec<PathBuf> {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "yaml") && is_of(path, server)).collect()
+}
+
+/// Writes the files of what a server offers, and removes those of what it no longer does. Files of others stay.
+fn keep<'a>(folder: &Path, server: &str, files: impl Iterator<Item = (&'a String, String)>) -> Result<(), Failure> {
     let mut kept = Vec::new();
     for (name, text) in files {
         let name = file_name(name);
         let path = |name: &str| folder.join(format!("{name}.yaml"));
-        let free = (2..).map(|number| path(&format!("{name}-{number}")));
-        let path = std::iter::once(path(&name)).chain(free).find(|path| !kept.contains(path)).unwrap_or_default();
+        let others = (2..).map(|number| path(&format!("{name}-{number}")));
+        let free = |path: &PathBuf| !kept.contains(path) && (!path.exists() || is_of(path, server));
+        let path = std::iter::once(path(&name)).chain(others).find(free).unwrap_or_default();
         write(&path, &text)?;
         kept.push(path);
     }
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|ending| ending == "yaml") && !kept.contains(&path) {
-            let _gone = fs::remove_file(&path);
-        }
+    for path in written_for(folder, server).into_iter().filter(|path| !kept.contains(path)) {
+        let _gone = fs::remove_file(&path);
     }
     Ok(())
 }
@@ -476,13 +499,12 @@ fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure
             return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
         }
         let file = items.file(found.item);
+        let folders = folders(&file, name)?;
         let failed = |error: io::Error| Failure::new(format!("{} could not be removed: {error}", file.display()));
         fs::remove_file(&file).map_err(failed)?;
-        for folder in folders(&file, name) {
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                if entry.path().extension().is_some_and(|ending| ending == "yaml") {
-                    fs::remove_file(entry.path()).map_err(failed)?;
-                }
+        for folder in folders {
+            for path in written_for(&folder, &format!("{SERVERS}{name}")) {
+                fs::remove_file(path).map_err(failed)?;
             }
             let _not_empty = fs::remove_dir(&folder);
         }

@@ -277,7 +277,9 @@ impl<A: Audience> Driver<A> {
 
     /// The end of the thread in this process: what is set aside for it and was not spent goes back.
     pub(super) async fn release(&mut self) {
-        let Some(budgets) = self.settings.budgets.clone().filter(|_| self.account.report.is_some()) else { return };
+        // A child's parent may have taken it in before it asked for anything.
+        let known = self.account.report.is_some() || self.thread.lineage.parent.is_some();
+        let Some(budgets) = self.settings.budgets.clone().filter(|_| known) else { return };
         let job = budgets.ledger.release(&self.thread.id, Spent::from(&self.thread.cost));
         match tokio::task::spawn_blocking(job).await {
             Ok(Ok(_)) => self.account.report = None,

@@ -69,7 +69,7 @@ pub struct Directive {
 
 impl Directive {
     /// What it decides about what a thread may do and how it goes on, as a hash to compare: what it grants, what it
-    /// extends, the risks that it acknowledges, and its hooks. Its words, and where things stand in the file, do not count.
+    /// extends, the risks that it acknowledges, the items that say for it how things stand, and its hooks. Its words, and where things stand in the file, do not count.
     #[must_use]
     pub fn authority(&self) -> String {
         /// What counts of a grant, with the words of the first version: a hash of before stays good.
@@ -111,6 +111,17 @@ impl Directive {
         if !known.is_empty() {
             // Writing to a text cannot fail.
             let _ok = write!(said, "{known:?}");
+        }
+        // Items of the person's, which may have something asked.
+        let asked: Vec<&str> = self
+            .context
+            .providers
+            .iter()
+            .map(|mention| mention.id.as_str())
+            .filter(|id| BuiltInProvider::from_name(id).is_none())
+            .collect();
+        if !asked.is_empty() {
+            let _ok = write!(said, "providers {asked:?}");
         }
         ContentHash::of(said.as_bytes()).as_str().to_owned()
     }

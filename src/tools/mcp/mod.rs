@@ -94,7 +94,9 @@ impl Connections {
             match timeout(server.timeout, asked).await {
                 Ok(Ok(result)) => Ok(resource_text(&result)),
                 Ok(Err(error)) => Err(connection.failed(&error)),
-                Err(_late) => Err(connection.late(server.timeout)),
+                Err(_late) => {
+                    Err(Failed(format!("{} did not answer within {} s", server.name(), server.timeout.as_secs())))
+                }
             }
         };
         read.await.map_err(|Failed(why)| why)
@@ -140,7 +142,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
             let all = info.as_ref().map(|info| serde_json::to_value(&info.capabilities).unwrap_or_default());
             all.is_some_and(|all| all.get(capability).is_some_and(|one| !one.is_null()))
         };
-        let resources = if has("resources") { peer.list_all_resources().await.unwrap_or_default() } else { Vec::new() };
+        let resources = if has("resources") { peer.list_all_resources().await.ok() } else { Some(Vec::new()) };
         let prompts = if has("prompts") { peer.list_all_prompts().await.unwrap_or_default().len() } else { 0 };
         let told = info.and_then(|info| info.server_info.clone()).map(|told| format!("{} {}", told.name, told.version));
         Ok::<_, ServiceError>((told, tools, resources, prompts))
@@ -155,12 +157,14 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
         let schema = Value::Object(tool.input_schema.as_ref().clone());
         (tool.name.into_owned(), tool.description.map(std::borrow::Cow::into_owned).unwrap_or_default(), schema)
     });
-    let resources = resources.iter().take(MOST_RESOURCES).filter_map(|resource| {
-        let resource = serde_json::to_value(resource).ok()?;
-        let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some((word("uri"), word("name"), word("description")))
+    let resources = resources.map(|all| {
+        let told = |resource| {
+            let resource = serde_json::to_value(resource).ok()?;
+            let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            Some((word("uri"), word("name"), word("description")))
+        };
+        all.iter().take(MOST_RESOURCES).filter_map(told).collect()
     });
-    let resources = resources.collect();
     Ok(Listed { told: told.unwrap_or_default(), tools: tools.collect(), resources, prompts })
 }
 

@@ -40,8 +40,8 @@ pub struct Listed {
     pub told: String,
     /// Name, description and schema of each tool.
     pub tools: Vec<(String, String, Value)>,
-    /// Address, name and description of each resource.
-    pub resources: Vec<(String, String, String)>,
+    /// Address, name and description of each resource; none where it did not say.
+    pub resources: Option<Vec<(String, String, String)>>,
     pub prompts: usize,
 }
 

@@ -87,8 +87,7 @@ fn picker_rows(
     }
     let first = inner.y + 1;
     if picker.shown.is_empty() {
-        let text = if picker.loading { "loading…" } else { picker.kind.nothing() };
-        canvas.put_short(inner.x + 2, first, right, text, Role::TextMuted);
+        canvas.put_short(inner.x + 2, first, right, picker.empty(), Role::TextMuted);
     }
     if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         let list = Area { y: first, height: u16::try_from(rows).unwrap_or(u16::MAX), ..inner };

@@ -77,6 +77,23 @@ fn s18_why_changes_cannot_be_listed_is_told() {
 }
 
 #[test]
+fn s18_changes_that_were_asked_for_before_are_not_shown_in_the_place_of_others() {
+    let mut session = listed();
+    let whole = Which { thread_id: id(), request: None };
+    session.keys("esc").write("/undo").keys("enter");
+    // Of one answer, while those of the whole thread are on their way.
+    session.effects.clear();
+    session.model.browser.taking_back.wanted = Some(Which { request: Some(3), ..whole.clone() });
+    session.tell(Message::Changes(whole, Ok(vec![file("a.txt", Stands::AsLeft)])));
+    assert!(session.model.chosen_change().is_none());
+    session.tell(Message::Changes(Which { thread_id: id(), request: Some(2) }, Err("gone".into())));
+    assert!(session.model.overlay.is_some(), "what became of another list closes nothing");
+    let answer = Which { thread_id: id(), request: Some(3) };
+    session.tell(Message::Changes(answer, Ok(vec![file("b.txt", Stands::AsLeft)])));
+    assert_eq!(session.model.chosen_change().unwrap().path, "b.txt");
+}
+
+#[test]
 fn s17_the_registry_is_exported_from_the_screen() {
     let mut session = talking();
     session.write("/export registry").keys("enter");
