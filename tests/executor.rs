@@ -347,3 +347,43 @@ fn a_sandboxed_tool_stays_inside() {
     assert!(result.contains("The sandbox seems to have refused this"), "{result}");
     assert!(!project.home.path().join("outside").exists());
 }
+
+/// A Python function that answers with `answer`.
+fn answering(schema: &str, answer: &str) -> String {
+    format!(
+        "__version__ = \"1.0.0\"\n__tool_type__ = \"python\"\n__executor_id__ = \"rye/core/runtimes/python/function\"\n\
+         __tool_description__ = \"Answers\"\nCONFIG_SCHEMA = {schema}\n\n\n\
+         async def execute(params, project_path):\n    return {answer}\n"
+    )
+}
+
+#[test]
+fn s17_two_tools_of_one_name_are_each_called_by_its_own() {
+    let any = r#"{"type": "object"}"#;
+    let (one, other) = (answering(any, r#"{"which": "a/b-c"}"#), answering(any, r#"{"which": "a/b_c"}"#));
+    let files = [(".ai/tools/a/b-c.py", one.as_str()), (".ai/tools/a/b_c.py", other.as_str())];
+    let mut reached = Vec::new();
+    for name in ["a_b_c", "a_b_c_2"] {
+        let project = Project::new(&files, ALL, name, &json!({})).trusted();
+        let envelope = project.envelope();
+        assert_eq!(envelope["data"]["which"], envelope["item_id"], "{envelope}");
+        reached.push(envelope["item_id"].as_str().unwrap().to_owned());
+        // What one of them is granted, the other is not.
+        let grant = format!("<execute><tool>{}</tool></execute>", reached[reached.len() - 1]);
+        let project = Project::new(&files, &grant, "a_b_c", &json!({})).trusted();
+        let envelope = project.envelope();
+        assert_eq!(envelope["data"]["which"], reached[reached.len() - 1], "{envelope}");
+    }
+    reached.sort();
+    assert_eq!(reached, ["a/b-c", "a/b_c"]);
+}
+
+#[test]
+fn s17_parameters_that_are_called_like_settings_are_parameters() {
+    let schema = r#"{"type": "object", "properties": {"timeout": {"type": "integer"}, "cwd": {"type": "string"}}}"#;
+    let tool = answering(schema, "{\"params\": params}");
+    let input = json!({"timeout": 1, "cwd": "/etc", "server": "mcp/servers/x", "tool_name": "rm", "command": "true"});
+    let project = Project::new(&[(".ai/tools/team/odd.py", &tool)], ALL, "team/odd", &input).trusted();
+    let envelope = project.envelope();
+    assert_eq!(envelope["data"]["params"], input, "{envelope}");
+}

@@ -310,3 +310,34 @@ fn s17_whoever_waits_for_the_first_of_a_chain_gets_the_answer_of_the_last() {
     assert_eq!(links[2]["thread_id"], told["thread_id"]);
     home.wait_until_quiet();
 }
+
+#[test]
+fn s17_each_thread_of_a_chain_has_what_the_one_before_it_left() {
+    let (home, server) = (home(), ModelServer::start());
+    let arguments = ["run", "--json", "--model", "anthropic/claude-sonnet-4-5", "--limit-spend", "0.40"];
+    let arguments = [&arguments[..], &["--directive", "team/long", "--input", "what=files"]].concat();
+    let child = against(&home, &server, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    fill_window(&server, "A third.");
+    server.call().tool(LS, &json!({ "path": "." }));
+    too_long(&server.call());
+    server.call().answer("Two thirds.");
+    server.call().answer("All of them.");
+    let result = result(child);
+    let mut ids: Vec<&str> = result["continues"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    ids.push(result["thread_id"].as_str().unwrap());
+    // In millionths of a dollar.
+    let mut left = 400_000;
+    for id in &ids {
+        let log = log(&home, id);
+        assert_eq!(event(&log, "thread_started")["limits"]["spend"], left, "{id}");
+        let ends = ["thread_continued", "thread_completed"];
+        let end = log.iter().find(|record| ends.iter().any(|end| record["event_type"] == *end)).unwrap();
+        let spent = end["payload"]["cost"]["spend"].as_u64().unwrap();
+        assert!(spent > 0, "{end}");
+        left -= spent;
+        let budget = json(&home, &["threads", "budget", "--json", id]);
+        assert_eq!((&budget["live"], &budget["spend"]["reserved"]), (&json!(false), &json!(0.0)), "{budget}");
+    }
+    assert_eq!(ids.len(), 3);
+    home.wait_until_quiet();
+}

@@ -5,7 +5,7 @@ use super::compaction::summary;
 use super::run::Driver;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::PromptMode;
-use crate::domain::{ContextEvent, Event, Limits, Message, Money, Successor, ThreadEvent, Tokens};
+use crate::domain::{ContextEvent, Event, Limits, Message, Money, Successor, ThreadEvent, Tokens, Usage};
 use crate::engine::thread::{CompactionCause, Effect, Phase, staying};
 
 /// What a thread that goes on with work is told where its project has no item for that.
@@ -45,6 +45,8 @@ impl<A: Audience> Driver<A> {
         // The first says where it comes from.
         let staying = messages.len() - 1;
         let successor = self.successor(messages, *summarised, *dropped).await;
+        // The thread counts what the summary cost once it has handed off.
+        let successor = successor.map(|made| Successor { limits: without(made.limits, *spend, usage), ..made });
         let queued = self.thread.queue.len();
         let made = match successor {
             Ok(successor) => {
@@ -135,5 +137,14 @@ impl<A: Audience> Driver<A> {
             spawns: limits.spawns.map(|spawns| spawns.saturating_sub(cost.spawns)),
             depth: limits.depth,
         }
+    }
+}
+
+/// What is left of limits after a call.
+fn without(limits: Limits, spend: Option<Money>, usage: &Usage) -> Limits {
+    Limits {
+        tokens: limits.tokens.map(|tokens| Tokens(tokens.0.saturating_sub(usage.total().0))),
+        spend: limits.spend.map(|left| Money(left.0.saturating_sub(spend.unwrap_or_default().0).max(0))),
+        ..limits
     }
 }
