@@ -794,3 +794,22 @@ fn s17_a_thread_over_all_that_may_run_is_queued_until_the_process_of_another_has
     }
     tree.home.wait_until_quiet();
 }
+
+#[test]
+fn s17_a_child_whose_directive_is_not_signed_does_not_begin_where_signatures_are_required() {
+    let tree = Tree::new(&[
+        ("is not signed", Says("It may not begin.")),
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child" }))])),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.");
+    assert_eq!(output(&mut tree.home.levain(&["keys", "generate"])).0, 0);
+    let lead = tree.home.project().join(".ai/directives/lead.md");
+    assert_eq!(output(&mut tree.home.levain(&["sign", lead.to_str().unwrap()])).0, 0);
+    fs::create_dir_all(tree.home.config()).unwrap();
+    fs::write(tree.home.config().join("config.toml"), "signatures = \"project=require\"\n").unwrap();
+    let tree = tree.trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "It may not begin.", "{result}");
+    assert_eq!(tree.threads().len(), 1, "no thread was made of it");
+}

@@ -387,3 +387,30 @@ fn s17_parameters_that_are_called_like_settings_are_parameters() {
     let envelope = project.envelope();
     assert_eq!(envelope["data"]["params"], input, "{envelope}");
 }
+
+#[test]
+fn s17_an_unsigned_tool_is_not_run_where_signatures_are_required() {
+    let tool = answering(r#"{"type": "object"}"#, "{\"ran\": True}");
+    for signed in [false, true] {
+        let project = Project::new(&[(".ai/tools/team/odd.py", &tool)], ALL, "team/odd", &json!({}));
+        let levain = |arguments: &[&str]| {
+            let done = project.home.levain(arguments).stdin(Stdio::null()).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        let path = |name: &str| project.home.project().join(name).display().to_string();
+        levain(&["keys", "generate"]);
+        levain(&["sign", &path(".ai/directives/x.md")]);
+        if signed {
+            levain(&["sign", &path(".ai/tools/team/odd.py")]);
+        }
+        fs::create_dir_all(project.home.config()).unwrap();
+        fs::write(project.home.config().join("config.toml"), "signatures = \"project=require\"\n").unwrap();
+        let project = project.trusted();
+        let result = project.result();
+        if signed {
+            assert!(result.contains("\"ran\":true"), "{result}");
+        } else {
+            assert!(result.contains("is not signed") && !result.contains("ran"), "{result}");
+        }
+    }
+}

@@ -234,6 +234,29 @@ fn s17_where_signatures_are_required_nothing_unsigned_comes_into_a_thread_by_any
 }
 
 #[test]
+fn s17_a_provider_that_is_not_signed_is_none_where_signatures_are_required() {
+    let home = Home::new();
+    write(&home.home(), ".ai/tools/team/providers/gateway.yaml", GATEWAY);
+    let file = home.home().join(".ai/tools/team/providers/gateway.yaml");
+    assert_eq!(output(&mut home.levain(&["keys", "generate"])).0, 0);
+    fs::create_dir_all(home.config()).unwrap();
+    fs::write(home.config().join("config.toml"), "signatures = \"user=require\"\n").unwrap();
+    let known = || json(&home, &["models", "--json"]).iter().any(|line| line["model"] == "gateway/small-1");
+    let told = |why: &str| {
+        let problems = json(&home, &["check", "--json"]);
+        assert!(problems.iter().any(|it| it["message"].as_str().unwrap().contains(why)), "{why}: {problems:#?}");
+    };
+    assert!(!known());
+    told("is not signed");
+    assert_eq!(output(&mut home.levain(&["sign", file.to_str().unwrap()])).0, 0);
+    assert!(known());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("127.0.0.1:9", "127.0.0.1:10")).unwrap();
+    assert!(!known());
+    told("was changed after it was signed");
+}
+
+#[test]
 fn trust_is_given_by_command_and_lost_by_change() {
     let home = Home::new();
     let trust = |arguments: &[&str]| json(&home, &[&["trust", "--json"], arguments].concat()).remove(0);

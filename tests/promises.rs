@@ -216,6 +216,10 @@ fn what_was_decided_about_a_thread_is_in_its_log() {
     for decided in ["error_classified", "retry_scheduled", "permission_denied", "limit"] {
         assert!(names.iter().any(|name| name == decided), "{decided} is missing in {names:?}");
     }
+    // The shipped hooks answer by themselves: no tool and no process was started for them.
+    for started in ["hooks_called", "tool_process"] {
+        assert!(!names.iter().any(|name| name == started), "{started} in {names:?}");
+    }
     // It waits at its limit for a person, whose refusal is the one event that ends it, with the time that it took.
     assert_eq!((&done["status"], project.count(&thread, &ENDS)), (&json!("suspended"), 0), "{names:?}");
     assert_eq!(project.levain(&["threads", "approve", "--deny", &thread]).0, 0);

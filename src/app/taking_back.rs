@@ -49,9 +49,5 @@ fn file(one: &Taken, state: &State) -> ChangedFile {
         State::Changed(_) => Stands::Changed,
         State::Unreadable(_) => Stands::Unreadable,
     };
-    let text = one.told(state);
-    let begins =
-        |sign: char, head: &str| text.lines().filter(|line| line.starts_with(sign) && !line.starts_with(head)).count();
-    let lines = (begins('+', "+++"), begins('-', "---"));
-    ChangedFile { path: one.path.clone(), stands, text: text.into(), lines }
+    ChangedFile { path: one.path.clone(), stands, text: one.told(state).into(), lines: one.lines() }
 }

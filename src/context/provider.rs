@@ -7,7 +7,7 @@ use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
 use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
 use crate::items::directive::BuiltInProvider;
-use crate::items::provider_command::{Asks, ProviderCommand};
+use crate::items::provider_query::{ProviderQuery, QueryTarget};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,16 +43,16 @@ impl Default for EnvironmentSnapshot {
     }
 }
 
-/// Something that is asked how it stands.
+/// What is asked for a context provider to know how something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContextCommand {
+pub struct ContextQuery {
     /// The provider's name.
     pub name: String,
     /// The space it was written in, which decides whether it may run.
     pub space: Space,
     /// The file that holds it, below that space's folder.
     pub file: String,
-    pub asks: Asks,
+    pub target: QueryTarget,
     pub deadline: Duration,
     /// Files of the project: while they stay as they are the command is not asked again. Without any it is asked for
     /// each call.
@@ -77,7 +77,7 @@ enum ContextSource {
     Persona,
     /// Always the same.
     Text(String),
-    Command(ContextCommand),
+    Command(ContextQuery),
     /// It is not asked, and why.
     Refused(String),
 }
@@ -119,7 +119,7 @@ impl State {
         Self { name: name.to_owned(), origin, says: ContextSource::Text(text.to_owned()) }
     }
 
-    pub(super) fn asked(origin: Origin, command: ContextCommand) -> Self {
+    pub(super) fn asked(origin: Origin, command: ContextQuery) -> Self {
         Self { name: command.name.clone(), origin, says: ContextSource::Command(command) }
     }
 
@@ -131,13 +131,13 @@ impl State {
 
     /// The command that has to be asked.
     #[must_use]
-    pub fn command(&self) -> Option<&ContextCommand> {
+    pub fn command(&self) -> Option<&ContextQuery> {
         if let ContextSource::Command(command) = &self.says { Some(command) } else { None }
     }
 
     /// Has nothing asked of an MCP server, because nobody has trusted who wants it.
     pub fn ask_no_server(&mut self) {
-        if let ContextSource::Command(ContextCommand { asks: Asks::Resource { .. }, .. }) = &self.says {
+        if let ContextSource::Command(ContextQuery { target: QueryTarget::Resource { .. }, .. }) = &self.says {
             let why =
                 "its server is not asked: you have not trusted this project, whose directive wants it (levain trust)";
             self.says = ContextSource::Refused(why.to_owned());
@@ -199,16 +199,16 @@ pub(super) fn command(
     name: &str,
     (space, file): (Space, &str),
     metadata: &Map<String, Value>,
-) -> Result<Option<ContextCommand>, String> {
-    let (read, wrong) = ProviderCommand::read(metadata);
+) -> Result<Option<ContextQuery>, String> {
+    let (read, wrong) = ProviderQuery::read(metadata);
     if let Some(broken) = wrong.into_iter().find(|entry| entry.breaks) {
         return Err(broken.message);
     }
-    Ok(read.map(|ProviderCommand { asks, inputs, deadline, optional }| ContextCommand {
+    Ok(read.map(|ProviderQuery { target, inputs, deadline, optional }| ContextQuery {
         name: name.to_owned(),
         space,
         file: file.to_owned(),
-        asks,
+        target,
         deadline,
         inputs,
         optional,

@@ -569,7 +569,7 @@ fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
     let plan = planned(&browser, "a", "hooks: []").unwrap();
     assert!(absences(&plan)["team/bad"].contains("its `command` is not a list of texts"));
     let command = plan.state[0].command().unwrap();
-    assert_eq!((command.asks.words().join(" "), command.deadline.as_secs()), ("uptime -p".to_owned(), 30));
+    assert_eq!((command.target.words().join(" "), command.deadline.as_secs()), ("uptime -p".to_owned(), 30));
     assert!(command.optional && command.inputs == ["a"]);
     let said = BTreeMap::from([
         ("team/load".to_owned(), Ok("${model} up".to_owned())),

@@ -4,7 +4,7 @@ use super::brackets::is_shallow;
 use super::fence::{self, Parts};
 use super::id::ItemId;
 use super::markup::Lines;
-use super::provider_command::{BadEntry, ProviderCommand};
+use super::provider_query::{BadEntry, ProviderQuery};
 use crate::domain::{Problem, Severity, nearest};
 use serde_yaml::{Mapping, Value};
 use std::path::Path;
@@ -84,7 +84,7 @@ impl Knowledge {
         match mapping(yaml, first, file) {
             Ok(mapping) => {
                 knowledge.read((yaml, &mapping), first, file, &mut problems);
-                let (_, wrong) = ProviderCommand::read(&knowledge.metadata);
+                let (_, wrong) = ProviderQuery::read(&knowledge.metadata);
                 // Of an item that is no provider it may be a word of a person's own.
                 let severity = if knowledge.is_provider() { Severity::Error } else { Severity::Warning };
                 problems.extend(wrong.into_iter().map(|BadEntry { key, message, remedy, .. }| {

@@ -16,7 +16,7 @@ pub mod id;
 pub mod knowledge;
 pub mod markup;
 pub mod prompt_file;
-pub mod provider_command;
+pub mod provider_query;
 pub mod regular;
 pub mod search;
 pub mod signature;

@@ -6,15 +6,13 @@ use super::parent::limits_below;
 use super::setup::Setup;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Budget, Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, Spent, State, ThreadId,
-    ThreadKind,
+    Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, Spent, State, ThreadId, ThreadKind,
 };
-use crate::engine::driver::Ended;
+use crate::engine::driver::{Budgets, Ended};
 use crate::items::{Items, Kind};
-use crate::ports::ledger::Registration;
 use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
 use crate::ports::tools::Waiting;
-use crate::ports::{Clock, Ledger, SystemClock, ThreadSpec, ToolListener};
+use crate::ports::{Clock, SystemClock, ThreadSpec, ToolListener};
 use crate::store::summary::{Summary, specification};
 use crate::store::{Layout, upkeep};
 use crate::worker::supervisor::{Outcome, Running, Supervisor};
@@ -28,8 +26,8 @@ pub(super) struct ThreadsOf {
     pub(super) setup: Arc<Setup>,
     pub(super) supervisor: Supervisor,
     pub(super) orchestrator: Orchestrator,
-    /// Of budgets.
-    pub(super) ledger: Arc<dyn Ledger>,
+    /// With which children that work by themselves are taken in.
+    pub(super) budgets: Budgets,
 }
 
 impl std::fmt::Debug for ThreadsOf {
@@ -95,8 +93,7 @@ impl ThreadsOf {
             return match pid {
                 Ok(pid) => Ok(ChildStarted::Background { thread_id: child, pid }),
                 Err(error) => {
-                    let (ledger, id) = (Arc::clone(&self.ledger), child);
-                    let release = move || ledger.release(&id, Spent::default())();
+                    let release = self.budgets.ledger.release(&child, Spent::default());
                     // Whoever finds that it is dead releases it, too.
                     let _given_back = tokio::task::spawn_blocking(release).await;
                     Err(error.to_string())
@@ -109,15 +106,7 @@ impl ThreadsOf {
     /// Takes a child into the ledger of budgets, with its share. Where that does not work now, it is taken in when it asks for
     /// its first call, and is told why not.
     async fn set_aside(&self, child: &ThreadId, limits: SetLimits, lineage: Lineage) {
-        let (ledger, slots, thread) = (Arc::clone(&self.ledger), self.setup.slots(), child.clone());
-        let register = move || {
-            let left = match &lineage.parent {
-                Some(parent) => ledger.report(parent)()?.spend.left,
-                None => None,
-            };
-            let (budget, parent) = (Budget::of(&limits, slots, left), lineage.parent);
-            ledger.register(Registration { thread, parent, budget, slots, spent: Spent::default() })()
-        };
+        let register = self.budgets.register(child.clone(), lineage.parent, limits, Spent::default());
         match tokio::task::spawn_blocking(register).await {
             Ok(Ok(_answer)) => {}
             Ok(Err(error)) => tracing::debug!(%error, "a child is not in the ledger yet"),

@@ -4,10 +4,10 @@
 use super::branch;
 use super::setup::Setup;
 use crate::config::{Dirs, Trust};
-use crate::context::{ContextCommand, EnvironmentSnapshot, State};
+use crate::context::{ContextQuery, EnvironmentSnapshot, State};
 use crate::domain::Space;
 use crate::items::Items;
-use crate::items::provider_command::Asks;
+use crate::items::provider_query::QueryTarget;
 use crate::ports::process;
 use crate::store::Layout;
 use crate::tools::mcp::{Connections, Server, With};
@@ -68,7 +68,7 @@ impl EnvironmentProbe {
     /// What is around now, as far as `state` wants to know.
     pub(super) async fn look(&self, state: &[State]) -> EnvironmentSnapshot {
         let now = jiff::Zoned::now();
-        let commands: Vec<&ContextCommand> = state.iter().filter_map(State::command).collect();
+        let commands: Vec<&ContextQuery> = state.iter().filter_map(State::command).collect();
         let (branch, memory, commands) =
             tokio::join!(branch(&self.folder), self.memory(state), self.commands(&commands));
         EnvironmentSnapshot {
@@ -92,14 +92,14 @@ impl EnvironmentProbe {
     }
 
     /// All commands at once, each within its deadline.
-    async fn commands(&self, commands: &[&ContextCommand]) -> BTreeMap<String, Result<String, String>> {
+    async fn commands(&self, commands: &[&ContextQuery]) -> BTreeMap<String, Result<String, String>> {
         if commands.is_empty() {
             return BTreeMap::new();
         }
         let strange = commands.iter().any(|command| command.space == Space::Project);
         let trust = if strange { self.trust().await } else { None };
         let asked = commands.iter().map(|command| {
-            let covered = |trust: &Trust| trust.covers(&command.file, &command.asks.words());
+            let covered = |trust: &Trust| trust.covers(&command.file, &command.target.words());
             let may = command.space != Space::Project || trust.as_ref().is_some_and(covered);
             async move {
                 let said = if may {
@@ -119,7 +119,7 @@ impl EnvironmentProbe {
         tokio::task::spawn_blocking(move || Trust::of(&dirs, &folder)).await.ok()
     }
 
-    async fn ask(&self, command: &ContextCommand) -> Result<String, String> {
+    async fn ask(&self, command: &ContextQuery) -> Result<String, String> {
         let inputs = (!command.inputs.is_empty()).then(|| self.stamp(command));
         let known = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inputs) = &inputs
@@ -127,9 +127,9 @@ impl EnvironmentProbe {
         {
             return Ok(said.text.clone());
         }
-        let text = match &command.asks {
-            Asks::Command(words) => self.run(words, command.deadline).await?,
-            Asks::Resource { server, uri } => self.read(server, uri, command.deadline).await?,
+        let text = match &command.target {
+            QueryTarget::Command(words) => self.run(words, command.deadline).await?,
+            QueryTarget::Resource { server, uri } => self.read(server, uri, command.deadline).await?,
         };
         if let Some(inputs) = inputs {
             known().insert(command.name.clone(), Said { inputs, text: text.clone() });
@@ -138,12 +138,12 @@ impl EnvironmentProbe {
     }
 
     /// How the command and its inputs stand: sizes and times of change.
-    fn stamp(&self, command: &ContextCommand) -> String {
+    fn stamp(&self, command: &ContextQuery) -> String {
         let one = |input: &String| {
             let meta = self.folder.join(input).metadata().ok();
             format!("{:?}", meta.map(|meta| (meta.len(), meta.modified().ok())))
         };
-        format!("{:?} {:?}", command.asks, command.inputs.iter().map(one).collect::<Vec<_>>())
+        format!("{:?} {:?}", command.target, command.inputs.iter().map(one).collect::<Vec<_>>())
     }
 
     /// Reads a resource of an MCP server. The connection stays for the next time, also where it came about too late for this one.
@@ -259,12 +259,12 @@ mod tests {
     use crate::config::Authorities;
     use crate::config::trust::Runnable;
 
-    fn command(program: &[&str], inputs: &[&str]) -> ContextCommand {
-        ContextCommand {
+    fn command(program: &[&str], inputs: &[&str]) -> ContextQuery {
+        ContextQuery {
             name: "x".to_owned(),
             space: Space::User,
             file: String::new(),
-            asks: Asks::Command(program.iter().map(|part| (*part).to_owned()).collect()),
+            target: QueryTarget::Command(program.iter().map(|part| (*part).to_owned()).collect()),
             deadline: Duration::from_secs(20),
             inputs: inputs.iter().map(|part| (*part).to_owned()).collect(),
             optional: true,
@@ -291,7 +291,7 @@ mod tests {
     #[tokio::test]
     async fn a_command_that_does_not_answer_is_ended_with_all_it_started() {
         let folder = tempfile::tempdir().unwrap();
-        let slow = ContextCommand {
+        let slow = ContextQuery {
             deadline: Duration::from_millis(200),
             ..command(&["sh", "-c", "sleep 600 & echo $! > pid; wait"], &[])
         };
@@ -323,7 +323,7 @@ mod tests {
     #[tokio::test]
     async fn a_strange_projects_command_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
-        let asked = ContextCommand { space: Space::Project, ..command(&["touch", "ran"], &[]) };
+        let asked = ContextQuery { space: Space::Project, ..command(&["touch", "ran"], &[]) };
         let said = probe(folder.path()).commands(&[&asked]).await;
         assert!(said.get("x").unwrap().as_ref().unwrap_err().contains("not trusted"), "{said:?}");
         assert!(!folder.path().join("ran").exists());
@@ -334,7 +334,7 @@ mod tests {
         let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let dirs = Dirs::below(home.path());
         let path = ".ai/knowledge/x.yaml";
-        let asked = ContextCommand { space: Space::Project, file: path.to_owned(), ..command(&["touch", "ran"], &[]) };
+        let asked = ContextQuery { space: Space::Project, file: path.to_owned(), ..command(&["touch", "ran"], &[]) };
         let probe = EnvironmentProbe { dirs: Some(dirs.clone()), ..probe(folder.path()) };
         let ran = async || {
             let _said = probe.commands(&[&asked]).await;

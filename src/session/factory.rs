@@ -70,7 +70,7 @@ impl Factory {
             setup: Arc::clone(&self.setup),
             supervisor: supervisor.clone(),
             orchestrator: self.setup.orchestrator()?,
-            ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>,
+            budgets: Budgets { ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>, slots: self.setup.slots() },
         };
         self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
         let (others, permissions) = (Arc::clone(&hosting.tools), hosting.permissions.clone());

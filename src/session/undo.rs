@@ -71,18 +71,19 @@ pub fn allowed(setup: &Setup, id: &ThreadId) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts these files back as they were before the thread changed them, those that are as it left them. Of each, whether
-/// something was done, or why it stays as it is.
+/// The path of a file, and whether something was done to it, or why it stays as it is.
+pub type TakenBack = (String, Result<bool, String>);
+
+/// Puts these files back as they were before the thread changed them, those that are as it left them.
 ///
 /// # Errors
 /// Why nothing was done, in a sentence.
-#[expect(clippy::type_complexity, reason = "a file and what became of it")]
 pub fn take_back(
     setup: &Setup,
     id: &ThreadId,
     request: Option<u32>,
     paths: &[String],
-) -> Result<Vec<(String, Result<bool, String>)>, String> {
+) -> Result<Vec<TakenBack>, String> {
     allowed(setup, id)?;
     let root = root(setup);
     let meant = changes(setup, id, request)?.into_iter().filter(|one| paths.contains(&one.path));

@@ -132,10 +132,12 @@ impl Threads {
 /// Brings the registry up to date with the folders of threads. Answers whether each folder has its row now.
 fn take_in(registry: &mut Registry, layout: &Layout, replay: Replay) -> Result<bool, StoreError> {
     let folder = layout.threads();
-    let names = folder.entries().unwrap_or_else(|error| {
+    let entries = folder.entries();
+    if let Err(error) = &entries {
         tracing::warn!(path = %folder.path().display(), %error, "threads cannot be listed");
-        Vec::new()
-    });
+    }
+    let mut all = entries.is_ok();
+    let names = entries.unwrap_or_default();
     let known = registry.ids()?;
     let here: HashSet<&str> = names.iter().map(String::as_str).collect();
     for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
@@ -145,18 +147,15 @@ fn take_in(registry: &mut Registry, layout: &Layout, replay: Replay) -> Result<b
             registry.remove(gone)?;
         }
     }
-    let fresh = names.iter().filter(|name| !known.contains(*name)).filter_map(|name| name.parse::<ThreadId>().ok());
-    let mut all = true;
-    for (place, id) in fresh.enumerate() {
-        match (place < MOST_NEW).then(|| entry(layout, &id, replay)).flatten() {
+    let unknown = names.iter().filter(|name| !known.contains(*name));
+    let mut fresh = unknown.filter_map(|name| name.parse::<ThreadId>().ok());
+    for id in fresh.by_ref().take(MOST_NEW) {
+        match entry(layout, &id, replay) {
             Some(entry) => registry.add(&entry)?,
             None => all = false,
         }
-        if place >= MOST_NEW {
-            break;
-        }
     }
-    Ok(all)
+    Ok(all && fresh.next().is_none())
 }
 
 /// When the folder of threads had last changed as a registry was brought up to date with it.
@@ -359,5 +358,26 @@ mod tests {
             let _not_there = std::fs::remove_file(format!("{}{ending}", layout.registry().display()));
         }
         assert_eq!(look(), (false, told(&["four", "three", "two"])), "it was made again, of the threads' files");
+    }
+
+    #[test]
+    fn s17_a_thread_is_listed_as_created_before_anything_runs_it() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), &project.path().join("state"));
+        layout.prepare_own().unwrap();
+        let spec = crate::ports::ThreadSpec {
+            id: None,
+            directive: "x".into(),
+            inputs: crate::domain::Values::default(),
+            model: ModelRef::new("scripted", "demo"),
+            kind: ThreadKind::OneShot,
+            limits: crate::domain::SetLimits::default(),
+            lineage: crate::domain::Lineage::of(ThreadOrigin::CommandLine),
+            ceilings: Vec::new(),
+        };
+        let made = Summary::make(&layout, spec, Timestamp(1)).unwrap();
+        let listed = Threads::look(&layout, Timestamp(2), REPLAY).unwrap().list(Part::All, 10).unwrap();
+        let told: Vec<_> = listed.iter().map(|row| (&row.thread_id, row.status, row.pid)).collect();
+        assert_eq!(told, [(&made.thread_id, Status::Created, None)]);
     }
 }

@@ -4,7 +4,7 @@ use super::lines::{LineNames, lines_of};
 use super::root::{PathError, Place, Root, is_binary};
 use super::{Answer, Failed};
 use serde::Deserialize;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -259,6 +259,13 @@ fn changed(text: &str, names: &[String], changes: &[Change]) -> Result<String, F
         new.truncate(new.len() - ending.len());
     }
     Ok(new)
+}
+
+/// How many lines come and go, of the whole difference.
+pub(super) fn changed_lines(old: &str, new: &str) -> (usize, usize) {
+    let diff = TextDiff::configure().timeout(Duration::from_secs(1)).diff_lines(old, new);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    (count(ChangeTag::Insert), count(ChangeTag::Delete))
 }
 
 /// The difference as a patch, cut where it gets too long to be read.

@@ -1,8 +1,9 @@
 //! Taking back what a thread's file tools changed.
 
 use super::Root;
-use super::files::difference;
+use super::files::{changed_lines, difference};
 use crate::domain::ContentHash;
+use std::borrow::Cow;
 
 /// What a file was before a thread changed it, and what the thread made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +68,12 @@ impl Taken {
         }
     }
 
+    /// How many lines taking it back puts in, and takes out.
+    #[must_use]
+    pub fn lines(&self) -> (usize, usize) {
+        changed_lines(&words(Some(&self.after)), &words(self.before.as_deref()))
+    }
+
     /// What taking it back changes, as a unified difference.
     #[must_use]
     pub fn difference(&self) -> String {
@@ -81,8 +88,11 @@ impl Taken {
 }
 
 fn text(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
-    let words = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
     difference(path, &words(old), &words(new))
+}
+
+fn words(bytes: Option<&[u8]>) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.unwrap_or_default())
 }
 
 /// Puts a file back as it was, if it is as the thread left it. False where it was that already.

@@ -41,10 +41,11 @@ pub enum Stands {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TakingBack {
     /// Whose changes were asked for last.
-    pub(super) wanted: Option<Which>,
-    pub(super) listed: Option<(Which, Changes)>,
+    pub(super) which: Option<Which>,
+    /// These, once they are there.
+    pub(super) listed: Changes,
     /// What is taken back when it is asked for again, and since when.
-    pub(super) asked: Option<(Which, Vec<String>, Timestamp)>,
+    pub(super) asked: Option<(Vec<String>, Timestamp)>,
 }
 
 impl ChangedFile {

@@ -21,7 +21,7 @@ impl Model {
             return Vec::new();
         };
         let which = Which { thread_id, request };
-        self.browser.taking_back = TakingBack { wanted: Some(which.clone()), ..TakingBack::default() };
+        self.browser.taking_back = TakingBack { which: Some(which.clone()), ..TakingBack::default() };
         self.pick(PickerKind::Changes, true);
         vec![Effect::LoadChanges(which)]
     }
@@ -36,14 +36,14 @@ impl Model {
         self.ask_changes(number)
     }
 
-    pub(super) fn changes_listed(&mut self, which: Which, changes: Result<Changes, String>) {
+    pub(super) fn changes_listed(&mut self, which: &Which, changes: Result<Changes, String>) {
         // What was asked for before may come late.
-        if self.browser.taking_back.wanted.as_ref() != Some(&which) {
+        if self.browser.taking_back.which.as_ref() != Some(which) {
             return;
         }
         match changes {
             Ok(changes) => {
-                self.browser.taking_back.listed = Some((which, changes));
+                self.browser.taking_back.listed = changes;
                 self.browser.preview = None;
                 self.refill(PickerKind::Changes);
             }
@@ -58,7 +58,7 @@ impl Model {
 
     /// The files; above them, where there are several, all that can be taken back.
     pub(super) fn change_entries(&self) -> Vec<Entry> {
-        let Some((_, files)) = &self.browser.taking_back.listed else { return Vec::new() };
+        let files = &self.browser.taking_back.listed;
         let entry = |label: String, detail: String, usable: bool, choice: Choice| {
             let (current, body, group) = (false, None, None);
             Entry { choice, label, detail, usable, current, body, group }
@@ -79,7 +79,7 @@ impl Model {
     pub fn chosen_change(&self) -> Option<&ChangedFile> {
         let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
         let Choice::TakeBack(Some(at)) = picker.chosen()?.choice else { return None };
-        self.browser.taking_back.listed.as_ref()?.1.get(at)
+        self.browser.taking_back.listed.get(at)
     }
 
     /// Puts what taking back the chosen file changes beside the list.
@@ -94,7 +94,8 @@ impl Model {
     /// Takes back the chosen file, or all of them, the second time it is asked for.
     pub(super) fn take_back_files(&mut self, picker: Picker, at: Option<usize>) -> Vec<Effect> {
         self.overlay = Some(Overlay::Picker(picker));
-        let Some((which, files)) = self.browser.taking_back.listed.clone() else { return Vec::new() };
+        let TakingBack { which, listed: files, .. } = self.browser.taking_back.clone();
+        let Some(which) = which else { return Vec::new() };
         let meant: Vec<&ChangedFile> = match at {
             Some(at) => files.get(at).into_iter().collect(),
             None => files.iter().filter(|file| file.stands == Stands::AsLeft).collect(),
@@ -106,11 +107,8 @@ impl Model {
             return Vec::new();
         }
         let paths: Vec<String> = meant.iter().map(|file| file.path.clone()).collect();
-        let asked = self.browser.taking_back.asked.replace((which.clone(), paths.clone(), self.now));
-        let again = |(of, asked, at): (Which, Vec<String>, _)| {
-            of == which && asked == paths && self.now.since(at) <= AGAIN_WITHIN
-        };
-        if asked.is_some_and(again) {
+        let asked = self.browser.taking_back.asked.replace((paths.clone(), self.now));
+        if asked.is_some_and(|(asked, at)| asked == paths && self.now.since(at) <= AGAIN_WITHIN) {
             self.browser.taking_back.asked = None;
             return vec![Effect::TakeBack(which, paths)];
         }

@@ -82,7 +82,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Changes(which, changes) => {
-            model.changes_listed(which, changes);
+            model.changes_listed(&which, changes);
             Vec::new()
         }
         Message::State(values) => {

@@ -2,7 +2,8 @@
 
 use super::prepare_error::Stopped;
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{BudgetReport, Limits, NoSlot, Refusal, Slots, Spent};
+use crate::domain::{Budget, BudgetReport, Limits, NoSlot, Refusal, SetLimits, Slots, Spent, ThreadId};
+use crate::ports::ledger::{LedgerJob, Registered, Registration};
 use crate::ports::{Ledger, LedgerError};
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +13,28 @@ use std::time::Instant;
 pub struct Budgets {
     pub ledger: Arc<dyn Ledger>,
     pub slots: Slots,
+}
+
+impl Budgets {
+    /// Takes a thread into the ledger, with what its limits mean beside what its parent has left.
+    #[must_use]
+    pub fn register(
+        &self,
+        thread: ThreadId,
+        parent: Option<ThreadId>,
+        set: SetLimits,
+        spent: Spent,
+    ) -> LedgerJob<Registered> {
+        let (ledger, slots) = (Arc::clone(&self.ledger), self.slots);
+        Box::new(move || {
+            let parents_left = match &parent {
+                Some(parent) => ledger.report(parent)()?.spend.left,
+                None => None,
+            };
+            let budget = Budget::of(&set, slots, parents_left);
+            ledger.register(Registration { thread, parent, budget, slots, spent })()
+        })
+    }
 }
 
 impl std::fmt::Debug for Budgets {

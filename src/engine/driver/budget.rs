@@ -15,7 +15,7 @@ use crate::domain::{
     SetLimits, SettingsEvent, Spent, ThreadEvent, Tokens, Usage,
 };
 use crate::engine::thread::{Effect, Phase};
-use crate::ports::ledger::{Granted, LedgerJob, Registered, Registration};
+use crate::ports::ledger::{Granted, LedgerJob, Registered};
 use std::time::{Duration, Instant};
 
 /// No answer is bounded below this, in tokens: shorter ones are cut in the middle of a sentence, and paid for.
@@ -153,15 +153,9 @@ impl<A: Audience> Driver<A> {
     /// Takes the thread into the ledger.
     async fn register(&mut self, budgets: &Budgets) -> Result<(), Unfunded> {
         let parent = self.thread.lineage.parent.clone();
-        let parents_left = match &parent {
-            Some(parent) => self.book(budgets.ledger.report(parent)).await?.spend.left,
-            None => None,
-        };
-        let limits = SetLimits { limits: self.thread.limits, limits_by: self.thread.limits_by };
-        let budget = Budget::of(&limits, budgets.slots, parents_left);
-        let (thread, spent) = (self.thread.id.clone(), Spent::from(&self.thread.cost));
-        let registration = Registration { thread, parent, budget, slots: budgets.slots, spent };
-        match self.book(budgets.ledger.register(registration)).await? {
+        let set = SetLimits { limits: self.thread.limits, limits_by: self.thread.limits_by };
+        let spent = Spent::from(&self.thread.cost);
+        match self.book(budgets.register(self.thread.id.clone(), parent, set, spent)).await? {
             Registered::Live(report) => {
                 (self.account.told, self.account.limits) = (spent, self.thread.limits);
                 let share = report.spend.limit.filter(|_| self.thread.limits.spend.is_none());

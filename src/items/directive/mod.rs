@@ -69,7 +69,8 @@ pub struct Directive {
 
 impl Directive {
     /// What it decides about what a thread may do and how it goes on, as a hash to compare: what it grants, what it
-    /// extends, the risks that it acknowledges, the items that say for it how things stand, and its hooks. Its words, and where things stand in the file, do not count.
+    /// extends, the risks that it acknowledges, the context providers that are items, and its hooks. Its words, and where
+    /// things stand in the file, do not count.
     #[must_use]
     pub fn authority(&self) -> String {
         /// What counts of a grant, with the words of the first version: a hash of before stays good.

@@ -176,12 +176,12 @@ fn placeholders_take_values_or_stay() {
 fn old_forms_are_read_with_a_word() {
     let (directive, problems) = with(
         "<limits max_turns=\"5\" max_tokens=\"9\" turn=\"3\"/>\n\
-         <permissions><cap>rye.load.knowledge.a/b</cap><search><tool>*</tool></search><load>*</load></permissions>",
+         <permissions><cap>rye.load.knowledge.a/b</cap><cap>rye.search.directive.*</cap><search><tool>*</tool></search><load>*</load></permissions>",
     );
     assert_eq!(directive.limits.limits.turns, Some(5));
     let capabilities: Vec<_> =
         directive.permissions.capabilities.iter().map(|one| one.value.capability.as_str()).collect();
-    assert_eq!(capabilities, ["rye.fetch.knowledge.a.b", "rye.fetch.tool.*", "rye.fetch.*"]);
+    assert_eq!(capabilities, ["rye.fetch.knowledge.a.b", "rye.fetch.directive.*", "rye.fetch.tool.*", "rye.fetch.*"]);
     let lines: Vec<_> = problems.iter().map(|problem| problem.split(';').next().unwrap()).collect();
     assert_eq!(
         lines,
@@ -189,6 +189,7 @@ fn old_forms_are_read_with_a_word() {
             "a.md:4: the limit `max_turns` is called `turns` now",
             "a.md:4: the limit `max_tokens` is called `tokens` now",
             "a.md:4: unknown limit `turn`",
+            "a.md:5: <cap> is an old form",
             "a.md:5: <cap> is an old form",
             "a.md:5: <search> is called <fetch> now",
             "a.md:5: <load> is called <fetch> now",

@@ -83,7 +83,7 @@ fn s18_changes_that_were_asked_for_before_are_not_shown_in_the_place_of_others()
     session.keys("esc").write("/undo").keys("enter");
     // Of one answer, while those of the whole thread are on their way.
     session.effects.clear();
-    session.model.browser.taking_back.wanted = Some(Which { request: Some(3), ..whole.clone() });
+    session.model.browser.taking_back.which = Some(Which { request: Some(3), ..whole.clone() });
     session.tell(Message::Changes(whole, Ok(vec![file("a.txt", Stands::AsLeft)])));
     assert!(session.model.chosen_change().is_none());
     session.tell(Message::Changes(Which { thread_id: id(), request: Some(2) }, Err("gone".into())));

@@ -9,16 +9,16 @@ const USUAL_SECONDS: f64 = 5.0;
 const LEAST_SECONDS: f64 = 0.1;
 const MOST_SECONDS: f64 = 30.0;
 
-/// What is asked how something stands.
+/// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asks {
+pub enum QueryTarget {
     /// A program and its arguments. Nothing in them is filled in.
     Command(Vec<String>),
     /// A resource of an MCP server, which is an item.
     Resource { server: String, uri: String },
 }
 
-impl Asks {
+impl QueryTarget {
     /// What `metadata` asks, also where it is not asked as it should be; none where it asks nothing.
     #[must_use]
     pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
@@ -45,10 +45,10 @@ impl Asks {
     }
 }
 
-/// Something that says how something stands when it is asked.
+/// What a context provider has asked to know how something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderCommand {
-    pub asks: Asks,
+pub struct ProviderQuery {
+    pub target: QueryTarget,
     /// Files of the project: while they stay as they are the command is not asked again.
     pub inputs: Vec<String>,
     pub deadline: Duration,
@@ -66,38 +66,38 @@ pub struct BadEntry {
     pub breaks: bool,
 }
 
-impl ProviderCommand {
+impl ProviderQuery {
     /// Reads what `metadata` asks, with all that is wrong with it; none where it asks nothing, or nothing that can be asked.
     #[must_use]
     pub fn read(metadata: &Map<String, Value>) -> (Option<Self>, Vec<BadEntry>) {
-        let Some(asks) = Asks::of(metadata) else { return (None, Vec::new()) };
+        let Some(target) = QueryTarget::of(metadata) else { return (None, Vec::new()) };
         let mut wrong = Vec::new();
         let mut refused = |key: &'static str, message: String, remedy: &'static str, breaks: bool| {
             wrong.push(BadEntry { key, message, remedy, breaks });
             None
         };
         let given = |key: &str| metadata.get(key).filter(|value| !value.is_null());
-        let asks = match asks {
-            Asks::Command(_) if given("resource").is_some() => {
+        let target = match target {
+            QueryTarget::Command(_) if given("resource").is_some_and(Value::is_object) => {
                 let message = "it has a `command` and a `resource`".to_owned();
                 refused("resource", message, "leave one of them out", true)
             }
-            Asks::Command(_) => {
+            QueryTarget::Command(_) => {
                 let command = given("command");
                 let is_empty = command.and_then(Value::as_array).is_some_and(Vec::is_empty);
                 if let Some(words) = command.and_then(texts).filter(|words| !words.is_empty()) {
-                    Some(Asks::Command(words))
+                    Some(QueryTarget::Command(words))
                 } else {
                     let what = if is_empty { "empty" } else { "not a list of texts" };
                     let remedy = "write command: [program, argument]";
                     refused("command", format!("its `command` is {what}"), remedy, !is_empty)
                 }
             }
-            Asks::Resource { ref server, ref uri } if server.ends_with('/') || uri.is_empty() => {
+            QueryTarget::Resource { ref server, ref uri } if server.ends_with('/') || uri.is_empty() => {
                 let message = "its `resource` names no server, or no uri".to_owned();
                 refused("resource", message, "write resource: {server: NAME, uri: \"file:///x\"}", true)
             }
-            Asks::Resource { .. } => Some(asks),
+            QueryTarget::Resource { .. } => Some(target),
         };
         let inputs = metadata.get("inputs").filter(|value| !value.is_null()).map_or(Some(Vec::new()), texts);
         if inputs.is_none() {
@@ -127,7 +127,7 @@ impl ProviderCommand {
             }),
         };
         let deadline = Duration::from_secs_f64(seconds);
-        let read = asks.zip(inputs).map(|(asks, inputs)| Self { asks, inputs, deadline, optional });
+        let read = target.zip(inputs).map(|(target, inputs)| Self { target, inputs, deadline, optional });
         (read, wrong)
     }
 }
