@@ -96,7 +96,7 @@ impl PickerKind {
     pub fn nothing(self) -> &'static str {
         match self {
             Self::Queue => "nothing is queued",
-            Self::Changes => "its file tools changed no files; what commands changed is not kept",
+            Self::Changes => "its file tools changed no files",
             Self::Threads => "no threads",
             Self::Palette
             | Self::Models
