@@ -24,10 +24,6 @@ snapshots:
 bench *words:
     cargo bench --locked {{ words }}
 
-# List anew which functions starts and chats run through, for scripts/build (needs valgrind)
-functions:
-    ./scripts/functions
-
 # The same chat against a real small model on this machine
 acceptance:
     ./scripts/acceptance

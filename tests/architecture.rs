@@ -726,6 +726,14 @@ fn s06_a_writer_is_found() {
 }
 
 #[test]
+fn code_that_no_compiler_checks_stands_in_one_place() {
+    // The lint is `deny` and not `forbid`, because of it.
+    let asks = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("(unsafe_code");
+    let found: Vec<PathBuf> = sources().into_iter().filter(asks).collect();
+    assert_eq!(found, [root().join("src/worker/code_pages.rs")]);
+}
+
+#[test]
 fn every_file_of_tests_is_part_of_the_suite() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
     let suite = std::fs::read_to_string(format!("{folder}/suite.rs")).unwrap();

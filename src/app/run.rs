@@ -20,6 +20,7 @@ use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
 use crate::workbench::message::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options, TranscriptLayout};
+use crate::worker::code_pages;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -158,6 +159,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     fault::asked().into_iter().for_each(fault::happen);
     let mut second = None;
     let mut code = ExitCode::SUCCESS;
+    // The first second is full of work that nothing here awaits.
+    let mut rests = Some(Instant::now() + code_pages::REST);
     drop(foreground);
 
     while !app.model.quitting {
@@ -210,7 +213,13 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.update(Message::Second);
             }
+            () = until(rests) => {
+                rests = None;
+                code_pages::release();
+                continue;
+            }
         }
+        rests = Some(Instant::now() + code_pages::REST);
         for report in take_background_panics() {
             app.update(Message::Notice { level: Level::Error, text: report });
         }

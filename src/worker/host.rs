@@ -4,6 +4,7 @@
 //! it can be watched from elsewhere too.
 
 use super::client::Client;
+use super::code_pages;
 use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
@@ -209,6 +210,7 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
     handlers.join(handle.access());
     let local = tokio::spawn(driver.run(opening));
     let mut tasks = vec![tokio::spawn(hub.clone().listen(listener, handle.clone()))];
+    tasks.push(tokio::spawn(code_pages::release_at_rest(hub.state())));
     if kind == ThreadKind::Interactive {
         let patience = Patience { idle: hosting.idle, orphaned: hosting.orphaned, unanswered: hosting.unanswered };
         tasks.push(tokio::spawn(end_when_idle(hub.clone(), handle.clone(), patience)));
