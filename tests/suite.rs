@@ -64,4 +64,5 @@ mod tree_run;
 mod undo;
 mod user_commands;
 mod wire_bodies;
+mod work;
 mod worker;

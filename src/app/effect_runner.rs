@@ -1,5 +1,6 @@
 //! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
 
+use super::background;
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::notices::{failed, notice};
@@ -152,6 +153,10 @@ impl EffectRunner {
                 let layout = self.layout();
                 let written = self.answer_with(move || export::registry(&layout));
                 self.writes.spawn(written);
+            }
+            Effect::LoadBackground { thread_id } => {
+                let layout = self.layout();
+                self.answer(move || Message::BackgroundCommands(background::read(&layout, &thread_id)));
             }
             Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadPaused { hash } => {
@@ -654,6 +659,8 @@ fn state_of(summary: Summary, models: &Models) -> State {
         context: summary.context,
         queue: Vec::new(),
         approvals: Vec::new(),
+        todo: None,
+        background: Vec::new(),
         handling: None,
         extensions: Box::default(),
     }

@@ -4,6 +4,7 @@
 //! headless commands have in common is put together in [`session`](crate::session).
 
 mod attention;
+mod background;
 pub mod colouring;
 mod connection;
 mod editor;

@@ -64,6 +64,14 @@ impl Pacer {
     }
 }
 
+/// Waits for the instant; for ever without one.
+pub(super) async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => pending().await,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use super::editor::{edit, open, show};
 use super::effect_runner::EffectRunner;
 use super::fault;
 use super::foreground;
-use super::pacer::Pacer;
+use super::pacer::{Pacer, until};
 use super::reload::{FileChange, Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use crate::commands::{CommandId, Context, Keymap};
@@ -157,8 +157,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let (sender, mut changed) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
     fault::asked().into_iter().for_each(fault::happen);
-    let mut second = None;
-    let mut code = ExitCode::SUCCESS;
+    let (mut second, mut code) = (None, ExitCode::SUCCESS);
     // The first second is full of work that nothing here awaits.
     let mut rests = Some(Instant::now() + code_pages::REST);
     drop(foreground);
@@ -214,22 +213,16 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 app.update(Message::Second);
             }
             () = until(rests) => {
-                rests = None;
-                code_pages::release();
+                rests = given_back();
                 continue;
             }
         }
         rests = Some(Instant::now() + code_pages::REST);
-        for report in take_background_panics() {
-            app.update(Message::Notice { level: Level::Error, text: report });
-        }
+        app.tell(Level::Error, take_background_panics().into_iter());
         for effect in std::mem::take(&mut app.terminal_effects) {
             app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input).await?;
         }
-        if app.model.take_changed() {
-            app.follow_theme();
-            app.pacer.request(Instant::now());
-        }
+        app.show_changes();
         second = app.model.shows_time().then(|| second.unwrap_or_else(|| Instant::now() + Duration::from_secs(1)));
     }
 
@@ -279,11 +272,10 @@ async fn next(input: &mut Option<Input>) -> Option<InputEvent> {
     }
 }
 
-async fn until(instant: Option<Instant>) {
-    match instant {
-        Some(instant) => tokio::time::sleep_until(instant.into()).await,
-        None => std::future::pending().await,
-    }
+/// What a screen that rests no longer needs is given back; it rests once.
+fn given_back() -> Option<Instant> {
+    code_pages::release();
+    None
 }
 
 impl App {
@@ -302,6 +294,14 @@ impl App {
             usual: usual(setup),
             told: setup.problems.iter().map(ToString::to_string).collect(),
             model,
+        }
+    }
+
+    /// Asks for a frame where something changed.
+    fn show_changes(&mut self) {
+        if self.model.take_changed() {
+            self.follow_theme();
+            self.pacer.request(Instant::now());
         }
     }
 
@@ -505,6 +505,7 @@ impl App {
             | Effect::ExportRegistry
             | Effect::LoadBudget { .. }
             | Effect::LoadState { .. }
+            | Effect::LoadBackground { .. }
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
             | Effect::LoadPaused { .. }

@@ -132,6 +132,7 @@ impl Said {
             spend: entry.cost.spend,
             outputs: entry.outputs,
             risk: entry.risk,
+            commands: entry.commands,
             updated_at: entry.updated_at,
             runs: entry.pid.is_some(),
             elsewhere: entry.elsewhere,

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
 
 mod attach;
+mod background;
 mod candidates;
 mod check;
 mod completions;

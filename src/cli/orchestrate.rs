@@ -366,6 +366,10 @@ pub(super) fn tree(setup: &Setup, arguments: &TreeArguments) -> Result<ExitCode,
             row.title
         );
         written(writeln!(output, "{}", line.trim_end()))?;
+        // What it runs beside its conversation ends with it, as children that it waits for do.
+        for command in row.commands.iter() {
+            written(writeln!(output, "{indent}  $ {command}"))?;
+        }
     }
     written(output.flush())?;
     Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! `levain threads`: what there is.
 
+use super::background;
 use super::failure::{Failure, written};
 use super::find;
 use super::orchestrate::{
@@ -89,6 +90,8 @@ enum ThreadsCommand {
     Postmortem(ThreadNamed),
     /// Show what a thread keeps under names, for its hooks and tools
     State(ThreadNamed),
+    /// Show what a thread runs beside its conversation, what that printed, and stop it
+    Background(background::BackgroundArguments),
     /// List the threads of one conversation, in order
     Chain(ThreadNamed),
     /// Search what was said in a conversation
@@ -188,6 +191,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
         Some(ThreadsCommand::Postmortem(named)) => return super::postmortem::postmortem(&setup, named),
+        Some(ThreadsCommand::Background(asked)) => return background::background(&setup, asked),
         Some(ThreadsCommand::State(named)) => return super::state::state(&setup, named),
         Some(ThreadsCommand::Approve(approve)) => return orchestrate::approve(&setup, approve),
         Some(ThreadsCommand::Export) => return orchestrate::export(&setup),

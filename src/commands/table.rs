@@ -379,6 +379,7 @@ commands! {
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadState "thread.state" "State" "Show the values that the thread keeps under names, for its hooks and tools." / "state" {Thread};
+    ThreadBackground "thread.background" "Background commands" "Show what the thread runs beside its conversation, and what that printed; /background stop NAME stops one." / "background" {Thread};
     ThreadChanges "thread.changes" "Take back its changes" "List the files that the thread changed with its file tools, and take them back." / "undo" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};

@@ -3,7 +3,7 @@
 //! What a thread may use is decided by its grants alone. This only decides what is worth the tokens: tools that are
 //! granted by name come before those a wildcard reaches, until the budget is spent.
 
-use crate::domain::capability::{RESULT, RETURN, counting, exactness, is_primary, matches, to_execute, verb};
+use crate::domain::capability::{COMMANDS, RESULT, RETURN, counting, exactness, is_primary, matches, to_execute, verb};
 use crate::domain::{
     Absence, Assembly, Channel, ContentHash, Decision, Grant, KnownTool, Layer, LayerKind, Lifetime, Permissions,
     TokenCount, Tokens, ToolRef, ToolSpec, Verdict,
@@ -65,6 +65,11 @@ pub fn offer(
     (specs, refs)
 }
 
+/// Whether a tool is for what the thread itself has: results that were cut, commands that run.
+fn is_own(item: &str) -> bool {
+    item == RESULT || item == COMMANDS
+}
+
 /// Whether a model should know of a tool. One that is granted; a primary of whose kind anything is granted, and all of
 /// them where nothing is: calls are judged by what they reach. And how the directive returns.
 fn is_listed(permissions: &Permissions, tool: &KnownTool) -> bool {
@@ -76,7 +81,7 @@ fn is_listed(permissions: &Permissions, tool: &KnownTool) -> bool {
             grants.iter().any(|grant| grant.capability.starts_with(&some) || matches(&grant.capability, &every))
         }
         None => {
-            tool.item == RETURN || tool.item == RESULT || permissions.verdict(&tool.capabilities()) != Verdict::Denied
+            tool.item == RETURN || is_own(&tool.item) || permissions.verdict(&tool.capabilities()) != Verdict::Denied
         }
     }
 }
@@ -99,7 +104,7 @@ fn decided(permissions: &Permissions, known: Vec<KnownTool>, preload: &Preload) 
         counting(&permissions.grants, &candidate.tool.capabilities()).map(|grant| exactness(&grant.capability))
     };
     let priced = |candidate: &Candidate| {
-        let free = is_primary(&candidate.tool.item) || candidate.tool.item == RESULT;
+        let free = is_primary(&candidate.tool.item) || is_own(&candidate.tool.item);
         candidate.decision == Decision::Included && !free
     };
     let mut order: Vec<usize> = (0..candidates.len()).collect();

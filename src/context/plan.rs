@@ -118,7 +118,7 @@ impl Plan {
     /// What holds now, as the providers of this plan say it.
     #[must_use]
     pub fn state(&self, snapshot: &EnvironmentSnapshot) -> Vec<Piece> {
-        self.state.iter().map(|state| state.piece(snapshot)).collect()
+        self.state.iter().map(|state| state.piece(snapshot)).chain(provider::background(&snapshot.background)).collect()
     }
 
     /// The tools there are, and the one by which the directive returns.

@@ -5,7 +5,9 @@
 
 use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
-use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
+use crate::domain::background::BackgroundCommand;
+use crate::domain::capability::{COMMANDS, flattened};
+use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space, TodoList};
 use crate::items::directive::BuiltInProvider;
 use crate::items::provider_query::{ProviderQuery, QueryTarget};
 use serde_json::{Map, Value};
@@ -25,6 +27,10 @@ pub struct EnvironmentSnapshot {
     pub memory: Result<Vec<(u64, String)>, String>,
     /// Who the thread speaks and works as.
     pub persona: Option<Persona>,
+    /// The steps of its work.
+    pub todo: Option<TodoList>,
+    /// Commands that run beside its conversation, and the last that did.
+    pub background: Vec<BackgroundCommand>,
     /// What commands of providers said, by the provider's name; in words why, where one did not. Those that were not
     /// asked are missing.
     pub commands: BTreeMap<String, Result<String, String>>,
@@ -38,6 +44,8 @@ impl Default for EnvironmentSnapshot {
             branch: None,
             memory: Ok(Vec::new()),
             persona: None,
+            todo: None,
+            background: Vec::new(),
             commands: BTreeMap::new(),
         }
     }
@@ -75,6 +83,7 @@ enum ContextSource {
     Project,
     Memory,
     Persona,
+    Todo,
     /// Always the same.
     Text(String),
     Command(ContextQuery),
@@ -108,6 +117,12 @@ pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State
             "When \"Current context\" names a persona, speak and work as it says. What stands above it still holds.",
             ContextSource::Persona,
         ),
+        BuiltInProvider::Todo => (
+            "You have a to-do list. For work of more than two steps write it first, all steps as tasks, and keep exactly one of \
+             them active; set a task done as soon as it is, before you begin the next. Under \"Current context\" you are told \
+             how it stands, while something on it is left to do.",
+            ContextSource::Todo,
+        ),
         BuiltInProvider::ProjectFiles | BuiltInProvider::Skills => return None,
     };
     let name = provider.name().to_owned();
@@ -126,7 +141,10 @@ impl State {
     /// Whether it has to be looked what is around.
     #[must_use]
     pub fn needs_snapshot(&self) -> bool {
-        !matches!(self.says, ContextSource::Text(_) | ContextSource::Persona | ContextSource::Refused(_))
+        !matches!(
+            self.says,
+            ContextSource::Text(_) | ContextSource::Persona | ContextSource::Todo | ContextSource::Refused(_)
+        )
     }
 
     /// The command that has to be asked.
@@ -173,6 +191,10 @@ impl State {
             ContextSource::Persona => {
                 snapshot.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
             }
+            ContextSource::Todo => {
+                let open = snapshot.todo.as_ref().filter(|list| list.is_open());
+                open.map(|list| format!("To-do list:\n{}", list.words().trim_end()))
+            }
             ContextSource::Text(text) => Some(text.clone()),
             ContextSource::Refused(message) => return refused(message),
             ContextSource::Command(command) => match snapshot.commands.get(&command.name) {
@@ -189,6 +211,23 @@ impl State {
             None => skipped(&self.name, kind, self.origin.clone(), Absence::NothingToSay),
         }
     }
+}
+
+/// Letters of a command that are told.
+const COMMAND_LETTERS: usize = 200;
+
+/// How the commands beside the conversation stand, where there are any: no directive has to ask for it.
+pub(super) fn background(commands: &[BackgroundCommand]) -> Option<Piece> {
+    let name = "commands";
+    let line = |command: &BackgroundCommand| {
+        let told: String = command.line().chars().take(COMMAND_LETTERS).collect();
+        format!("\n{} {}: {told}", command.name.0, command.stands())
+    };
+    let lines: String = commands.iter().map(line).collect();
+    let text =
+        format!("Commands that you started in the background ({} reads their output):{lines}", flattened(COMMANDS));
+    let origin = Origin::Provider { name: name.to_owned() };
+    (!commands.is_empty()).then(|| included(name, LayerKind::ContextState, origin, &text))
 }
 
 /// The command of a provider that somebody wrote; none when it has none.

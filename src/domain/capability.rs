@@ -205,6 +205,9 @@ pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> 
 /// The tool that reads back results that were cut.
 pub const RESULT: &str = "rye/agent/threads/internal/result";
 
+/// The tool that looks after commands beside the conversation.
+pub const COMMANDS: &str = "rye/agent/threads/internal/commands";
+
 /// The tool by which a directive hands back what it promises.
 pub const RETURN: &str = "rye/agent/threads/directive_return";
 

@@ -1,11 +1,12 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
+use super::background::BackgroundCommand;
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image, Limits,
     ModelRef, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind, ToAttach,
-    Tokens, Waiting,
+    TodoList, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,6 +92,10 @@ pub enum Command {
     Compact,
     /// Let another thread go on with what is said here: now where it is idle, else before the next request.
     HandOff,
+    /// Ask a command that runs beside the conversation to end.
+    StopCommand {
+        command: CallId,
+    },
     /// End the worker; running work is cancelled first.
     Shutdown,
     /// Let queued prompts stand in this order, before those that are not named.
@@ -221,6 +226,12 @@ pub struct State {
     /// Calls that wait for a person, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+    /// The steps of its work, where it wrote some down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub todo: Option<TodoList>,
+    /// Commands that run beside the conversation, and the last that did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundCommand>,
     /// The handler of the pipeline that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,

@@ -105,6 +105,9 @@ pub enum Event {
     Unknown { event_type: String, payload: Value },
 }
 
+/// What a command beside the conversation ended with whose process is gone.
+pub const COMMAND_LOST: &str = "its thread's process ended";
+
 const INTERRUPTED: &str = "Interrupted: the process that ran this call ended.";
 
 impl Event {
@@ -143,6 +146,13 @@ impl Event {
     pub fn shell_interrupted(call_id: &CallId) -> Self {
         let (call_id, error) = (call_id.clone(), Some(INTERRUPTED.to_owned()));
         Self::Tool(ToolEvent::ShellEnded { call_id, output: String::new(), error })
+    }
+
+    /// The same for a command that ran beside the conversation.
+    #[must_use]
+    pub fn command_interrupted(call_id: &CallId) -> Self {
+        let (call_id, error) = (call_id.clone(), Some(COMMAND_LOST.to_owned()));
+        Self::Tool(ToolEvent::CommandEnded { call_id, output: String::new(), error })
     }
 
     /// Whether the event belongs in the log.

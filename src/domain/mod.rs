@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod assembly;
 pub mod attachment;
+pub mod background;
 pub mod bounds;
 pub mod budget;
 pub mod capability;
@@ -45,6 +46,7 @@ pub mod thread_order;
 pub mod thread_result;
 pub mod timeline;
 pub mod title;
+pub mod todo;
 pub mod tool;
 pub mod tree;
 pub mod wire_form;
@@ -94,6 +96,7 @@ pub use state_store::StateStore;
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
 pub use thread_order::{Stand, ThreadOrder};
 pub use thread_result::{Operation, ResultCost, SearchType, ThreadResult};
+pub use todo::TodoList;
 pub use tool::KnownTool;
 pub use wire_form::WireForm;
 

@@ -91,7 +91,9 @@ impl Postmortem {
             // Somebody goes on with it.
             Event::Prompt(_) => self.end = None,
             Event::Tool(
-                ToolEvent::ToolProcess { .. }
+                ToolEvent::CommandStarted { .. }
+                | ToolEvent::CommandEnded { .. }
+                | ToolEvent::ToolProcess { .. }
                 | ToolEvent::ToolCallEarly { .. }
                 | ToolEvent::FileCheckpointed { .. }
                 | ToolEvent::ResultKept { .. }

@@ -1,5 +1,6 @@
 //! Running a tool call.
 
+use crate::domain::background::{BackgroundCommand, CommandsAsked};
 use crate::domain::event::Process;
 use crate::domain::{
     CallId, ContentHash, Cost, Image, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall,
@@ -108,7 +109,27 @@ pub trait ToolListener: Send + Sync {
     fn keeps(&self, _values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
         Box::pin(ready(Err(STATELESS.to_owned())))
     }
+
+    /// The thread starts a command that goes on beside its conversation: [`ToolRunner::background`] runs it with `input`. Answers with
+    /// its name, which is in the log.
+    ///
+    /// # Errors
+    /// Why it may not begin, in a sentence.
+    fn starts_command(&self, _command: String, _input: Value, _confined: bool) -> Waiting<'_, Result<CallId, String>> {
+        Box::pin(ready(Err(COMMANDLESS.to_owned())))
+    }
+
+    /// How the thread's commands stand, now or after what is asked.
+    ///
+    /// # Errors
+    /// Why it is not known, in a sentence: there is no command of that name.
+    fn commands(&self, _asked: CommandsAsked) -> Waiting<'_, Result<Vec<BackgroundCommand>, String>> {
+        Box::pin(ready(Err(COMMANDLESS.to_owned())))
+    }
 }
+
+/// Where nobody keeps commands for a thread.
+const COMMANDLESS: &str = "no commands can run beside the conversation from here";
 
 /// Keeps texts under their hash, and reads them back.
 pub trait KeptResults: std::fmt::Debug + Send + Sync {
@@ -135,6 +156,16 @@ pub struct OwnCommand {
     pub shared: bool,
 }
 
+/// A command that runs beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandBeside {
+    /// Its name.
+    pub name: CallId,
+    /// What the call said that started it.
+    pub input: Value,
+    pub isolation: Isolation,
+}
+
 /// Runs tool calls.
 pub trait ToolRunner: Send + Sync {
     /// Every tool there is, in the order in which they are offered, each with a name of its own. Whether a thread may use
@@ -145,6 +176,11 @@ pub trait ToolRunner: Send + Sync {
 
     /// The tool that reads back results that were cut. It is told of in threads that have some, and needs no grant.
     fn reader(&self) -> Option<KnownTool> {
+        None
+    }
+
+    /// The tool that looks after commands beside the conversation. It is told of in threads that have some, and needs no grant.
+    fn commander(&self) -> Option<KnownTool> {
         None
     }
 
@@ -179,6 +215,17 @@ pub trait ToolRunner: Send + Sync {
     fn shell<'a>(
         &'a self,
         _own: &'a OwnCommand,
+        _stop: Waiting<'a, ()>,
+        _listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        Box::pin(ready(ToolOutcome::failed("There is no shell here.")))
+    }
+
+    /// Runs a command beside the conversation, until `stop` is over: then it is ended in order. Dropping the future stops it with
+    /// everything it started.
+    fn background<'a>(
+        &'a self,
+        _command: &'a CommandBeside,
         _stop: Waiting<'a, ()>,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {

@@ -8,7 +8,7 @@ use super::item_library::ItemLibrary;
 use super::setup::{Setup, preload};
 use super::toolbox;
 use crate::context::{Ask, EnvironmentSnapshot, Meaning, Parts, Start, assemble, plan};
-use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadId, ThreadKind};
+use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadId, ThreadKind, TodoList};
 use crate::items::capability::ProjectFiles;
 use crate::items::directive::Values;
 use crate::items::signature::TrustStore;
@@ -55,6 +55,9 @@ pub struct Case {
     memory: Vec<String>,
     #[serde(default)]
     persona: Option<Persona>,
+    /// Tasks of the to-do list.
+    #[serde(default)]
+    todo: TodoList,
     /// What commands of context providers say, by the provider's id. None is run.
     #[serde(default)]
     commands: BTreeMap<String, String>,
@@ -146,6 +149,8 @@ impl Case {
             branch: self.branch.clone(),
             memory: Ok((1..).zip(self.memory.iter().cloned()).collect()),
             persona: self.persona.clone(),
+            todo: Some(self.todo.clone()),
+            background: Vec::new(),
             commands: self.commands.iter().map(|(name, said)| (name.clone(), Ok(said.clone()))).collect(),
         }
     }

@@ -78,6 +78,8 @@ impl EnvironmentProbe {
             memory,
             commands,
             persona: None,
+            todo: None,
+            background: Vec::new(),
         }
     }
 

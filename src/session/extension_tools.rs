@@ -4,7 +4,7 @@ use super::built_in::Running;
 use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
 use super::tools_of_pi;
 use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
-use crate::ports::tools::{Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use crate::tools::images::{self, Keeps};
 use serde_json::{Value, json};
@@ -101,6 +101,19 @@ impl ToolRunner for ExtensionTools {
 
     fn reader(&self) -> Option<KnownTool> {
         self.others.reader()
+    }
+
+    fn commander(&self) -> Option<KnownTool> {
+        self.others.commander()
+    }
+
+    fn background<'a>(
+        &'a self,
+        command: &'a CommandBeside,
+        stop: Waiting<'a, ()>,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        self.others.background(command, stop, listener)
     }
 
     fn may_begin_early(&self, item: &str) -> bool {

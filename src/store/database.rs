@@ -133,6 +133,7 @@ const MIGRATIONS: &[&str] = &[
         UPDATE revisions SET newest = newest + 1, removed = newest + 1;
     END;
 ",
+    "ALTER TABLE threads ADD COLUMN commands TEXT NOT NULL DEFAULT ''",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

@@ -299,7 +299,9 @@ fn words(event: Event) -> Option<Event> {
             | ToolEvent::ToolCallEarly { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::CallPrepared { .. }
-            | ToolEvent::ResultPrepared { .. },
+            | ToolEvent::ResultPrepared { .. }
+            | ToolEvent::CommandStarted { .. }
+            | ToolEvent::CommandEnded { .. },
         )
         | Event::Unknown { .. } => None,
     }

@@ -7,6 +7,7 @@
 
 pub mod attachment;
 pub mod authentic;
+pub mod commands;
 pub mod console;
 pub mod content;
 mod database;

@@ -198,6 +198,7 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     }
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
+    events.extend(unended_commands(&opened.records).into_iter().map(Event::command_interrupted));
     events.push(Event::Thread(ThreadEvent::ThreadError {
         cost: opened.summary.cost,
         error: "the process that ran this thread ended unexpectedly; send a message to continue".into(),
@@ -226,6 +227,19 @@ fn unended_shell(records: &[Record]) -> Option<&CallId> {
             open = Some(call_id);
         } else if let Event::Tool(ToolEvent::ShellEnded { .. }) = &record.event {
             open = None;
+        }
+    }
+    open
+}
+
+/// The commands beside the conversation that have not ended.
+fn unended_commands(records: &[Record]) -> Vec<&CallId> {
+    let mut open = Vec::new();
+    for record in records {
+        if let Event::Tool(ToolEvent::CommandStarted { call_id, .. }) = &record.event {
+            open.push(call_id);
+        } else if let Event::Tool(ToolEvent::CommandEnded { call_id, .. }) = &record.event {
+            open.retain(|own| *own != call_id);
         }
     }
     open

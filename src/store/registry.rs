@@ -4,6 +4,7 @@
 //! One writer per process, every change an immediate transaction. [`database`] opens the file.
 
 use super::database::{self, failed};
+use crate::domain::background::Commands;
 use crate::domain::tree::InTree;
 use crate::domain::{
     Cost, Limits, Lineage, ModelRef, Money, Outputs, Stand, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
@@ -43,6 +44,8 @@ pub struct ThreadEntry {
     pub outputs: Outputs,
     /// What is risky of what its directive grants and does not acknowledge.
     pub risk: Option<String>,
+    /// The commands that run beside its conversation.
+    pub commands: Commands,
     /// The process that runs the thread, while one does.
     pub pid: Option<u32>,
     pub socket: Option<String>,
@@ -299,17 +302,18 @@ impl Registry {
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
                 completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
-                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits, outputs, risk)
+                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits, outputs, risk,
+                commands)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
                 waiting = excluded.waiting, elsewhere = excluded.elsewhere,
                 archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits,
-                outputs = excluded.outputs, risk = excluded.risk
-                WHERE ?30";
+                outputs = excluded.outputs, risk = excluded.risk, commands = excluded.commands
+                WHERE ?31";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -343,6 +347,7 @@ impl Registry {
                 limits,
                 row.outputs.words(),
                 row.risk,
+                row.commands.words(),
                 replaces,
             ])?;
             transaction.commit()
@@ -353,7 +358,7 @@ impl Registry {
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
     output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin,
-    archived, waits_for, attended, limits, outputs, risk";
+    archived, waits_for, attended, limits, outputs, risk, commands";
 
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
@@ -399,6 +404,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
         outputs: Outputs::from_words(&row.get::<_, String>(26)?),
         risk: row.get(27)?,
+        commands: Commands::from_words(&row.get::<_, String>(28)?),
         pid: row.get(12)?,
         socket: row.get(13)?,
         elsewhere: row.get(15)?,
@@ -437,6 +443,7 @@ mod tests {
             cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
             outputs: vec![3, 0, 70_000].into(),
             risk: Some("elevated: rye.execute.*".into()),
+            commands: Commands::from_words("command-1 npm run dev"),
             pid: Some(7),
             socket: Some("/run/x".into()),
             elsewhere: false,

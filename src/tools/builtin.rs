@@ -1,7 +1,7 @@
 //! The table of built-in tools: id, further ids, what a model is told, parameters.
 
 use super::Claim;
-use crate::domain::capability::{RESULT, flattened};
+use crate::domain::capability::{COMMANDS, RESULT, flattened};
 use crate::domain::{Absence, KnownTool, Operation, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,6 +33,8 @@ pub(super) enum Which {
     PersonaCreate,
     PersonaSwitch,
     State,
+    Todo,
+    Commands,
     Result,
     ExecuteItem,
     FetchItem,
@@ -63,6 +65,8 @@ impl Which {
             | Self::PersonaCreate
             | Self::PersonaSwitch
             | Self::State
+            | Self::Todo
+            | Self::Commands
             | Self::ExecuteItem
             | Self::Orchestrator
             | Self::SignItem => false,
@@ -132,6 +136,25 @@ pub(super) const READER: Builtin = Builtin {
     description: "Reads a page of a result that was cut, by the name that the result says.",
     schema: || {
         object(&json!({ "result": text("Its name"), "offset": number("First byte to read (default 0)") }), &["result"])
+    },
+};
+
+/// Looks after commands beside the conversation. Told of in threads that have some.
+pub(super) const COMMANDER: Builtin = Builtin {
+    which: Which::Commands,
+    item: COMMANDS,
+    aliases: &[],
+    description: "Looks after the commands that you started in the background: what one printed, waiting for its end, stopping it.",
+    schema: || {
+        object(
+            &json!({
+                "operation": { "type": "string", "enum": ["list", "output", "wait", "stop"] },
+                "command": text("Its name, such as command-1"),
+                "offset": number("First byte of its output to read (default: its end)"),
+                "timeout": number("Seconds to wait for its end (default 60, at most 600)"),
+            }),
+            &["operation"],
+        )
     },
 };
 
@@ -252,6 +275,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "command": text("The command"),
                     "timeout": number("Seconds after which it is ended (default 120, at most 600)"),
                     "working_dir": text("A folder of the project to run in (default: the project)"),
+                    "background": { "type": "boolean", "description": "Go on beside the conversation" },
                 }),
                 &["command"],
             )
@@ -329,6 +353,29 @@ pub(super) const BUILTIN: &[Builtin] = &[
         schema: || {
             object(
                 &json!({ "set": { "type": "object", "description": "Names with their values; null takes one away" } }),
+                &[],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Todo,
+        item: "levain/todo",
+        aliases: &[],
+        description: "Keeps your to-do list. Send all tasks each time.",
+        schema: || {
+            object(
+                &json!({
+                    "tasks": {
+                        "type": "array",
+                        "items": object(
+                            &json!({
+                                "text": { "type": "string" },
+                                "progress": { "type": "string", "enum": ["pending", "active", "done"] },
+                            }),
+                            &["text", "progress"],
+                        ),
+                    },
+                }),
                 &[],
             )
         },

@@ -62,6 +62,8 @@ pub(super) struct Launch<'a> {
     pub(super) spill: Option<Beneath>,
     /// Whether what it prints as results is told from what it says beside them.
     pub(super) apart: bool,
+    /// Whether all of its output goes there, however short.
+    pub(super) whole: bool,
 }
 
 /// How a command came to its end.
@@ -215,7 +217,11 @@ impl Keeper {
         };
         let mut reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
         let mut results = second.map(|fd| pipe::Receiver::from_owned_fd(fd.into())).transpose().map_err(not_started)?;
-        let mut heard = Heard { output: Output::new(launch.spill.clone()), result: Vec::new() };
+        let mut output = Output::new(launch.spill.clone());
+        if launch.whole {
+            output.open();
+        }
+        let mut heard = Heard { output, result: Vec::new() };
         let deadline = begun + launch.longest;
         let pipes = (&mut reader, results.as_mut());
         let ended = watch(&mut running, pipes, &mut heard, listener, (deadline, stop), feed).await;

@@ -7,6 +7,7 @@
 mod bash;
 mod builtin;
 mod command;
+mod commands;
 pub mod environment;
 mod executor;
 mod fetch;
@@ -31,6 +32,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod todo;
 mod undo;
 
 pub use command::Keeper;
@@ -48,10 +50,10 @@ use crate::domain::image::{is_image_name, media_type};
 use crate::domain::{KnownTool, SandboxMode, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
-use crate::ports::tools::{Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
 use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, READER, Which};
+use builtin::{BUILTIN, COMMANDER, READER, Which};
 use lines::LineNames;
 use page::Reader;
 use root::PathError;
@@ -197,6 +199,10 @@ impl ToolRunner for Toolbox {
         Some(READER.known(&BTreeMap::new()))
     }
 
+    fn commander(&self) -> Option<KnownTool> {
+        Some(COMMANDER.known(&BTreeMap::new()))
+    }
+
     fn may_begin_early(&self, item: &str) -> bool {
         // What was read last is what lines are edited by.
         let looks = |which| matches!(which, Which::Ls | Which::Glob | Which::Grep | Which::Fetch | Which::MemorySearch);
@@ -247,6 +253,8 @@ impl ToolRunner for Toolbox {
                 | Which::PersonaCreate
                 | Which::PersonaSwitch
                 | Which::State
+                | Which::Commands
+                | Which::Todo
                 | Which::Result
                 | Which::ExecuteItem
                 | Which::FetchItem
@@ -281,6 +289,23 @@ impl ToolRunner for Toolbox {
             outcome(bash::bash(context, spill, &bash, false, stop, listener).await)
         })
     }
+
+    fn background<'a>(
+        &'a self,
+        command: &'a CommandBeside,
+        stop: Waiting<'a, ()>,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        Box::pin(async move {
+            let context = &self.shared.context;
+            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&command.name.0)));
+            let run = async {
+                let bash: Bash = arguments(command.input.clone())?;
+                bash::bash(context, spill, &bash, context.confines(command.isolation)?, stop, listener).await
+            };
+            outcome(run.await)
+        })
+    }
 }
 
 fn outcome(answer: Answer) -> ToolOutcome {
@@ -295,6 +320,18 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
+    /// Runs a command to its end, or has it run beside the conversation.
+    async fn bash(&self, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
+        let context = &self.shared.context;
+        let confined = context.confines(isolation)?;
+        let bash: Bash = arguments(call.input.clone())?;
+        if bash.background {
+            return bash::start(context, &bash, call.input.clone(), confined, listener).await;
+        }
+        let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+        bash::bash(context, spill, &bash, confined, std::future::pending(), listener).await
+    }
+
     /// Reads a file; of an image, shows it.
     async fn read(&self, asked: files::Read, listener: &dyn ToolListener) -> Answer {
         let shared = Arc::clone(&self.shared);
@@ -354,7 +391,7 @@ impl Toolbox {
     }
 
     async fn answer(&self, item: &str, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
-        let built_in = BUILTIN.iter().chain([&READER]).find(|tool| tool.item == item);
+        let built_in = BUILTIN.iter().chain([&READER, &COMMANDER]).find(|tool| tool.item == item);
         let is_file = self.shared.context.files.iter().any(|file| file.item == item && file.absent.is_none());
         if is_file {
             let context = &self.shared.context;
@@ -393,13 +430,7 @@ impl Toolbox {
             Which::Ls => off_loop(move |_| list::ls(&shared.context.root, &arguments(input)?)).await,
             Which::Glob => off_loop(move |stop| list::glob(&shared.context.root, &arguments(input)?, stop)).await,
             Which::Grep => off_loop(move |stop| list::grep(&shared.context.root, &arguments(input)?, stop)).await,
-            Which::Bash => {
-                let context = &self.shared.context;
-                let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
-                let never = std::future::pending();
-                let confined = context.confines(isolation)?;
-                bash::bash(context, spill, &arguments(input)?, confined, never, listener).await
-            }
+            Which::Bash => self.bash(call, isolation, listener).await,
             Which::Fetch => {
                 let ToolContext { reach, reader, .. } = &self.shared.context;
                 fetch::fetch(*reach, reader, arguments(input)?).await
@@ -412,7 +443,9 @@ impl Toolbox {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
             Which::Result => off_loop(move |_| result::read(shared.context.kept.as_deref(), &arguments(input)?)).await,
+            Which::Commands => commands::commands(&shared.context, arguments(input)?, listener).await,
             Which::State => state::state(arguments(input)?, listener).await,
+            Which::Todo => todo::todo(arguments(input)?, listener).await,
             Which::FetchItem => {
                 if let Some(thread) = self.transcript_asked(&input).await? {
                     return threads::transcript(&self.shared.context, thread).await;

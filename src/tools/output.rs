@@ -32,7 +32,7 @@ impl Output {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if self.total <= MOST as u64 && self.total + bytes.len() as u64 > MOST as u64 {
+        if self.file.is_none() && self.total <= MOST as u64 && self.total + bytes.len() as u64 > MOST as u64 {
             self.open();
         }
         self.spill(bytes);
@@ -50,8 +50,8 @@ impl Output {
         }
     }
 
-    /// Makes the file and puts into it what has come so far.
-    fn open(&mut self) {
+    /// Makes the file and puts into it what has come so far; what comes later goes there as well.
+    pub(super) fn open(&mut self) {
         let Some(path) = &self.spill else { return };
         let made = path.folder().map_or(Ok(false), |folder| folder.make_folder()).and_then(|_| path.create());
         match made {

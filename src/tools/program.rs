@@ -85,6 +85,7 @@ impl Program {
             longest,
             spill: None,
             apart: true,
+            whole: false,
         }
     }
 

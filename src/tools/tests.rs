@@ -230,6 +230,30 @@ async fn values_are_kept_through_the_listener_and_null_takes_them_away() {
 }
 
 #[tokio::test]
+async fn a_to_do_list_is_a_value_that_the_thread_keeps() {
+    let bench = Bench::new(&[]);
+    let said = |input: Value| bench.run("levain/todo", input);
+    assert_eq!(said(json!({})).await.output, "Nothing is on the list.");
+    let tasks = json!([{"text": "look", "progress": "done"}, {"text": "mend", "progress": "active"}]);
+    assert_eq!(said(json!({ "tasks": tasks })).await.output, "[x] look\n[>] mend\n");
+    assert_eq!(bench.ears.kept.lock().unwrap().value(), json!({ "todo": tasks }));
+    for (input, why) in [
+        (json!({"tasks": {"text": "x"}}), "`tasks` is a list"),
+        (json!({"tasks": [{"text": "x", "progress": "later"}]}), "Nothing changed: task 1: unknown variant"),
+        (json!({"tasks": [{"text": "  ", "progress": "done"}]}), "Nothing changed: task 1 has no text."),
+        (json!({"task": []}), "unknown field `task`"),
+    ] {
+        let outcome = said(input).await;
+        assert!(outcome.error.is_some() && outcome.output.contains(why), "{}", outcome.output);
+    }
+    // As other programs' models write it, and as a text.
+    let todos = json!({"todos": "[{\"content\": \"look\", \"status\": \"in_progress\"}]"});
+    assert_eq!(said(todos).await.output, "[>] look\n");
+    assert_eq!(said(json!({"tasks": []})).await.output, "Nothing is on the list.");
+    assert_eq!(bench.ears.kept.lock().unwrap().value(), json!({}));
+}
+
+#[tokio::test]
 async fn a_persona_reaches_the_log_through_the_listener() {
     let bench = Bench::new(&[]);
     bench.run("levain/persona/create", json!({"name": "cook", "text": "Speaks of soup."})).await;
@@ -301,7 +325,7 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/file-system/ls: path",
         "rye/file-system/glob: path pattern*",
         "rye/file-system/grep: include path pattern*",
-        "rye/bash: command* timeout working_dir",
+        "rye/bash: background command* timeout working_dir",
         "rye/web/fetch/fetch: format timeout url*",
         "rye/execute: async dry_run item_id* item_type* parameters thread",
         "rye/agent/threads/thread_directive: async directive_name* inputs limit_overrides model",

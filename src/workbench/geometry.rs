@@ -31,6 +31,8 @@ pub struct Regions {
     /// A call that waits for the person.
     pub approval: Area,
     pub notice: Area,
+    /// What the thread is about: commands beside the conversation, its to-do list.
+    pub work: Area,
     pub queue: Area,
     /// What extensions show above the draft.
     pub above: Area,
@@ -56,6 +58,9 @@ const THREADS_AND_PEEK: u16 = 150;
 
 /// Most lines of the draft that are shown at once.
 const COMPOSER_MOST: u16 = 8;
+
+/// Most commands beside the conversation that are shown above the draft.
+pub const BACKGROUND_MOST: u16 = 3;
 
 /// Columns before the draft's text.
 pub const COMPOSER_INDENT: u16 = 2;
@@ -136,6 +141,7 @@ pub fn regions(model: &Model) -> Regions {
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
     let queue = take(if rows >= 10 { u16::try_from(model.view.queued().count()).unwrap_or(3).min(3) } else { 0 });
+    let work = take(work_rows(model, rows));
     let (header, above, below) = if rows >= 16 { model.shown_rows() } else { (0, 0, 0) };
     let (below, above) = (take(below.min(rows / 6)), take(above.min(rows / 4)));
     let header = take(header.min(rows / 4));
@@ -151,6 +157,7 @@ pub fn regions(model: &Model) -> Regions {
     regions.transcript = place(transcript);
     regions.approval = place(approval);
     regions.notice = place(notice);
+    regions.work = place(work);
     regions.queue = place(queue);
     regions.above = place(above);
     regions.border = place(border);
@@ -158,6 +165,19 @@ pub fn regions(model: &Model) -> Regions {
     regions.below = place(below);
     regions.status = Area { x: 0, width: columns, ..place(status) };
     regions
+}
+
+/// Rows of commands beside the conversation, and of the to-do list: one below another where the screen is high, else one alone for
+/// each.
+fn work_rows(model: &Model, rows: u16) -> u16 {
+    let count = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    let commands = count(model.view.background().count());
+    let tasks = model.view.open_tasks().map_or(0, |list| count(list.tasks.len()).saturating_add(1));
+    match rows {
+        0..12 => 0,
+        12..24 => commands.min(1) + tasks.min(1),
+        _ => commands.min(BACKGROUND_MOST) + tasks.min(rows / 6),
+    }
 }
 
 /// Rows of the panel around a waiting call: its lines, what it is about, its keys and a frame; two thirds of the screen at

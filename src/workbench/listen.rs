@@ -8,7 +8,7 @@ use crate::commands::CommandId;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
     ApprovalEvent, ControlEvent, Drawing, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
-    ThreadEvent, ThreadId, ToolEvent, Waiting,
+    ThreadEvent, ThreadId, TodoList, ToolEvent, Waiting,
 };
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
@@ -387,6 +387,10 @@ impl Model {
         | Event::Request(RequestEvent::CognitionOut { model, .. }) = event
         {
             self.answers(model);
+        } else if let Event::Settings(SettingsEvent::StateSet { values }) = event
+            && let Some(list) = TodoList::set_by(values)
+        {
+            self.view.todo = Some(list);
         }
         self.view.stopped = stopped_after(event, self.view.stopped);
     }
@@ -430,6 +434,7 @@ impl Model {
         let mut state = state;
         state.queue = self.queue_of(state.queue);
         state.queue.retain(|queued| !self.view.has_block_of(queued.prompt));
+        self.view.todo.clone_from(&state.todo);
         self.answers(&state.model);
         self.follows(&state.directive);
         if working && !self.view.is_working() {
@@ -557,7 +562,9 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ToolEvent::ResultImage { .. }
             | ToolEvent::CallPrepared { .. }
             | ToolEvent::ResultPrepared { .. }
-            | ToolEvent::ShellEnded { .. },
+            | ToolEvent::ShellEnded { .. }
+            | ToolEvent::CommandStarted { .. }
+            | ToolEvent::CommandEnded { .. },
         )
         | Event::Request(
             RequestEvent::TokenDelta { .. }

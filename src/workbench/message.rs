@@ -10,6 +10,7 @@ use super::changes::{Changes, Which};
 use super::request::{AssembledRequest, PageContent, View, WhatIf};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
+use crate::domain::background::BackgroundCommand;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
     BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
@@ -27,6 +28,9 @@ pub enum Button {
     Dragged,
     Released,
 }
+
+/// A command beside the conversation, and the end of what it printed, or why that is not known.
+pub type Ran = (BackgroundCommand, Result<String, String>);
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -116,6 +120,8 @@ pub enum Message {
     Postmortem(Result<Vec<(&'static str, String)>, String>),
     /// What a thread did to files, or why that is not known.
     Changes(Which, Result<Changes, String>),
+    /// What a thread runs beside its conversation, or why that is not known.
+    BackgroundCommands(Result<Vec<Ran>, String>),
     /// What a thread keeps under names, or why that is not known.
     State(Result<Vec<(String, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
@@ -251,6 +257,7 @@ impl Message {
             Self::Running(_) => "running",
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
+            Self::BackgroundCommands(..) => "background_commands",
             Self::Changes(..) => "changes",
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
@@ -525,6 +532,10 @@ pub enum Effect {
     LoadChanges(Which),
     /// Put these files back as they were before the thread changed them, and read again what it did.
     TakeBack(Which, Vec<String>),
+    /// Read what a thread runs beside its conversation.
+    LoadBackground {
+        thread_id: ThreadId,
+    },
     /// Read what a thread keeps under names.
     LoadState {
         thread_id: ThreadId,

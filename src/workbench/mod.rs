@@ -7,6 +7,7 @@
 mod answering;
 pub mod approval;
 mod attention;
+mod background;
 pub mod beside;
 mod budget;
 pub mod changes;

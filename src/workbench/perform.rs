@@ -93,6 +93,7 @@ impl Model {
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
             CommandId::ThreadState => return self.ask_state(),
+            CommandId::ThreadBackground => return self.ask_background(),
             CommandId::ThreadChanges => return self.ask_changes(None),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
@@ -550,9 +551,10 @@ impl Model {
         }
         if command == CommandId::PipelineBreak && self.obstacle(command).is_none() {
             return self.add_breakpoint(argument);
-        }
-        if command == CommandId::PipelineGo && self.obstacle(command).is_none() {
+        } else if command == CommandId::PipelineGo && self.obstacle(command).is_none() {
             return self.go_on(argument);
+        } else if command == CommandId::ThreadBackground && self.obstacle(command).is_none() {
+            return self.stop_background(argument);
         }
         if command == CommandId::ThemeChoose {
             let follows = argument == AUTO;

@@ -1,5 +1,6 @@
 //! A thread as lists show it.
 
+use crate::domain::background::Commands;
 use crate::domain::tree::InTree;
 use crate::domain::{Limits, ModelRef, Money, Outputs, Stand, Status, ThreadId, Timestamp, Tokens, Waiting};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct ThreadRow {
     pub outputs: Outputs,
     /// What is risky of what its directive grants and does not acknowledge.
     pub risk: Option<String>,
+    /// The commands that run beside its conversation.
+    pub commands: Commands,
     /// Milliseconds since the epoch.
     pub updated_at: Timestamp,
     /// Whether a process runs it now.
@@ -61,7 +64,16 @@ impl ThreadRow {
         let parent = self.parent.as_ref().map(|parent| format!("started by {parent}"));
         let model = Some(format!("{} · {}", self.directive, self.model));
         let risk = self.risk.as_ref().map(|risk| format!("! grants what is {risk}, not acknowledged"));
-        [model, Some(amounts), waits, risk, parent].into_iter().flatten().collect()
+        let commands = self.commands.iter().map(|command| format!("$ {command}"));
+        [model, Some(amounts), waits, risk, parent].into_iter().flatten().chain(commands).collect()
+    }
+
+    /// What runs beside its conversation, in one line: `$ command-1 npm run dev +1`.
+    #[must_use]
+    pub fn beside(&self) -> Option<String> {
+        let first = self.commands.iter().next()?;
+        let more = self.commands.iter().count() - 1;
+        Some(if more == 0 { format!("$ {first}") } else { format!("$ {first} +{more}") })
     }
 
     /// Whether it waits for the person's word on a call.

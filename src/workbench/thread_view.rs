@@ -8,9 +8,10 @@ use super::fork::Forking;
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
+use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
+use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,6 +146,8 @@ pub struct ThreadView {
     pub link: Link,
     /// What the worker last told.
     pub state: Option<State>,
+    /// The steps of its work, as far as the log that was read and the worker tell.
+    pub(super) todo: Option<TodoList>,
     /// Where its pipeline pauses, as this screen set it.
     pub breakpoints: Vec<Breakpoint>,
     /// What was done about questions of extensions.
@@ -197,6 +200,7 @@ impl ThreadView {
             successor: None,
             elsewhere: false,
             state: None,
+            todo: None,
             breakpoints: Vec::new(),
             dialogs: Dialogs::default(),
             components: Components::default(),
@@ -300,6 +304,17 @@ impl ThreadView {
         let confirmed = self.queue().iter().map(|prompt| (prompt.text.as_str(), prompt.mode));
         let waits = self.waits.iter().filter(|waits| waits.block.is_none());
         confirmed.chain(waits.map(|waits| (&*waits.text, waits.mode)))
+    }
+
+    /// The to-do list, while something on it is left to do.
+    #[must_use]
+    pub fn open_tasks(&self) -> Option<&TodoList> {
+        self.todo.as_ref().filter(|list| list.is_open())
+    }
+
+    /// Commands that run beside the conversation, as far as its worker has told.
+    pub fn background(&self) -> impl Iterator<Item = &BackgroundCommand> {
+        self.state.iter().flat_map(|state| &state.background).filter(|command| command.runs())
     }
 
     #[must_use]

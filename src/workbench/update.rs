@@ -85,6 +85,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.changes_listed(&which, changes);
             Vec::new()
         }
+        Message::BackgroundCommands(ran) => {
+            model.show_background(ran);
+            Vec::new()
+        }
         Message::State(values) => {
             model.show_state(values);
             Vec::new()

@@ -6,6 +6,7 @@ use crate::domain::note::{Note, NoteKind, limits_in_words};
 use crate::domain::persona::Persona;
 use crate::domain::rules::Rules;
 use crate::domain::status::Limits;
+use crate::domain::todo::TodoList;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::VariantNames;
@@ -61,6 +62,10 @@ impl SettingsEvent {
                 (NoteKind::Info, format!("persona is now {}", persona.name))
             }
             Self::PersonaChanged { persona: None } => (NoteKind::Info, "persona is now none".to_owned()),
+            Self::StateSet { values } if values.len() == 1 && TodoList::set_by(values).is_some() => {
+                let list = TodoList::set_by(values).unwrap_or_default();
+                (NoteKind::Info, format!("to-do list: {}", list.summary()))
+            }
             Self::StateSet { values } => (NoteKind::Info, format!("state is now {}", told(values))),
             Self::TitleSet { title } => (NoteKind::Info, format!("title is now \"{title}\"")),
             Self::Archived { archived: true } => (NoteKind::Info, "the thread was archived".to_owned()),

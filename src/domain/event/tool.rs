@@ -4,7 +4,7 @@ use super::Process;
 use super::prompt::pipeline_in_words;
 use crate::domain::id::{CallId, ContentHash};
 use crate::domain::image::Image;
-use crate::domain::note::Note;
+use crate::domain::note::{Note, NoteKind};
 use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
@@ -89,6 +89,24 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// A call has started a command that goes on beside the conversation, under a name of its own. `input` is what the call said.
+    CommandStarted {
+        call_id: CallId,
+        /// The call.
+        by: CallId,
+        command: String,
+        input: serde_json::Value,
+        /// It runs in a sandbox.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
+    },
+    /// It has ended; `output` is the end of what it printed. As a call, it may have a `tool_process` between.
+    CommandEnded {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
 }
 
 impl ToolEvent {
@@ -98,7 +116,14 @@ impl ToolEvent {
             Self::CallPrepared { steps, blocked: None, .. } | Self::ResultPrepared { steps, .. } => {
                 pipeline_in_words(steps)
             }
-            // Why a call was blocked is its result.
+            Self::CommandEnded { call_id, error: None, .. } => {
+                Some(Note { kind: NoteKind::Info, text: format!("{} ended well", call_id.0) })
+            }
+            Self::CommandEnded { call_id, error: Some(error), .. } => {
+                let text = format!("{} ended: {}", call_id.0, error.trim_matches(['(', ')', '.']));
+                Some(Note { kind: NoteKind::Warning, text })
+            }
+            // The call that started a command tells of it. Why one was blocked is its result.
             Self::CallPrepared { .. }
             | Self::ToolCallStart { .. }
             | Self::ToolCallEarly { .. }
@@ -108,7 +133,8 @@ impl ToolEvent {
             | Self::ResultImage { .. }
             | Self::ToolCallResult { .. }
             | Self::ShellStarted { .. }
-            | Self::ShellEnded { .. } => None,
+            | Self::ShellEnded { .. }
+            | Self::CommandStarted { .. } => None,
         }
     }
 
@@ -121,6 +147,7 @@ impl ToolEvent {
                 | Self::FileCheckpointed { .. }
                 | Self::ToolProcess { .. }
                 | Self::ShellStarted { .. }
+                | Self::CommandStarted { .. }
         )
     }
 }

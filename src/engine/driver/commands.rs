@@ -71,6 +71,11 @@ impl<A: Audience> Driver<A> {
                 self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
             }
             Command::Compact => self.ask_for_compaction().await?,
+            Command::StopCommand { command } => {
+                if !self.stop_command(&command) {
+                    return Err(format!("`{}` does not run", command.0));
+                }
+            }
             Command::HandOff => self.ask_for_handoff().await?,
             Command::SetLimits { limits } => {
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;

@@ -6,7 +6,9 @@ use super::ready::Ready;
 use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin};
+use crate::domain::{
+    ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin, TodoList,
+};
 use crate::engine::thread::{Effect, Phase, Thread};
 use crate::ports::EncodedRequest;
 use std::future::{Future, pending, ready};
@@ -108,7 +110,7 @@ impl<A: Audience> Driver<A> {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
             return self.not_made(request, attempt, no_context(message));
         }
-        let snapshot = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..snapshot };
+        let snapshot = known_to(&self.thread, snapshot);
         let state = plan.state(&snapshot);
         (self.pipeline.edits, self.pipeline.steps) = (None, Vec::new());
         if !self.edit_context(request, attempt, plan, &state) {
@@ -256,6 +258,12 @@ pub(super) fn start_of(thread: &Thread) -> Start {
 }
 
 /// Nothing can be sent, because what belongs to it is not there.
+/// What was seen around the thread, with what it says of itself.
+pub(super) fn known_to(thread: &Thread, snapshot: EnvironmentSnapshot) -> EnvironmentSnapshot {
+    let (persona, todo) = (thread.persona.clone(), TodoList::of(&thread.kept));
+    EnvironmentSnapshot { persona, todo, background: thread.commands.clone(), ..snapshot }
+}
+
 fn no_context(message: String) -> CallError {
     let (category, code) = (ErrorCategory::Permanent, "no_context".into());
     CallError { category, code, message, status: None, retry_after_ms: None }

@@ -23,11 +23,14 @@ const REPEATED: usize = 1 << 10;
 const NAME: usize = 20;
 
 impl<A: Audience> Driver<A> {
-    /// The tools there are, that for reading back cut results among them where there are such.
+    /// The tools there are, those for reading back cut results and for commands among them where there are such.
     pub(super) fn known_tools(&self) -> Vec<KnownTool> {
         let mut known = self.settings.tools.tools();
         if self.thread.kept_results > 0 {
             known.extend(self.settings.tools.reader());
+        }
+        if !self.thread.commands.is_empty() {
+            known.extend(self.settings.tools.commander());
         }
         known
     }

@@ -1,12 +1,12 @@
 //! What sending a draft would send. It is put together from the thread as it stands, while the thread goes on.
 
 use super::Audience;
-use super::context::start_of;
+use super::context::{known_to, start_of};
 use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, prepare_prompt};
 use super::run::Driver;
 use super::stage::{Asked, Asking};
 use super::user_commands::{attached, included};
-use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
+use crate::context::{BuiltRequest, Offer, Parts, Plan, RequestBuilder, State};
 use crate::domain::{
     Assembly, Attachment, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
 };
@@ -136,7 +136,7 @@ impl<A: Audience> Driver<A> {
             let sends = !text.trim().is_empty() || thread.prompts == 0;
             // Without words nothing is sent: only the size of what goes along is wanted.
             let files = if text.trim().is_empty() { Vec::new() } else { files };
-            let state = plan.state(&EnvironmentSnapshot { persona: thread.persona.clone(), ..snapshot });
+            let state = plan.state(&known_to(&thread, snapshot));
             let subject = Subject { thread, plan, state, known, text, images, files };
             let Previewed { built, subject, prepared, edits, mut asked } = preview_by(&asking, subject).await?;
             let PromptMade { text: now, images, handled, messages, system, .. } = prepared;

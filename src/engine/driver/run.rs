@@ -12,13 +12,13 @@ use super::prepare_error::PrepareError;
 use super::ready::{Purpose, Ready};
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
-use super::tools::{EarlyCalls, InterruptedOutput, RunningTool, Terms, advance, news};
+use super::tools::{CommandsStand, EarlyCalls, InterruptedOutput, RunningTool, Terms, advance, news};
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Bounds, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent, Record,
-    RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
+    Bounds, CallId, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent,
+    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::tools::{Isolation, OwnCommand};
@@ -27,7 +27,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// What the driver knows of models: who answers for one, its window and prices.
@@ -126,6 +126,9 @@ pub struct Driver<A> {
     /// What the calls that were stopped last had printed.
     pub(super) interrupted: InterruptedOutput,
     pub(super) shell: Option<RunningTool>,
+    /// Commands beside the conversation, and who waits for the end of which.
+    pub(super) background: Vec<RunningTool>,
+    pub(super) waiters: Vec<(CallId, oneshot::Sender<CommandsStand>)>,
     pub(super) todo: VecDeque<Effect>,
     /// What is put together for people who look at what they are about to send.
     pub(super) previews: JoinSet<()>,
@@ -165,6 +168,8 @@ impl<A: Audience> Driver<A> {
             early: EarlyCalls::default(),
             interrupted: InterruptedOutput::default(),
             shell: None,
+            background: Vec::new(),
+            waiters: Vec::new(),
             todo: VecDeque::new(),
             previews: JoinSet::new(),
             ended: None,
@@ -189,6 +194,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended.take() {
+                self.end_commands().await;
                 self.close_side_calls().await;
                 self.last_words().await;
                 self.release().await;
@@ -243,6 +249,7 @@ impl<A: Audience> Driver<A> {
                 never = advance(&mut self.early) => match never {},
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
                 (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
+                (call_id, news) = news(&mut self.background) => self.background_told(call_id, news).await,
             }
         }
     }
@@ -272,6 +279,7 @@ impl<A: Audience> Driver<A> {
             self.emit(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })).await;
         }
         self.close_side_calls().await;
+        self.end_commands().await;
         if self.ended.is_none() {
             self.emit(Event::Thread(ThreadEvent::WorkerEnded { reason })).await;
             if let Some(blocked) = &self.blocked {
@@ -357,6 +365,7 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::StopShell => self.shell.iter_mut().for_each(RunningTool::stop),
+                Effect::RunCommand { call_id, input, confined } => self.run_beside(call_id, input, confined),
                 Effect::End(status) => self.end(status).await,
             }
         }

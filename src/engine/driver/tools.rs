@@ -4,6 +4,7 @@ use super::Audience;
 use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::STATUS;
+use crate::domain::background::{BackgroundCommand, CommandsAsked};
 use crate::domain::capability::RETURN;
 use crate::domain::event::Process;
 use crate::domain::{
@@ -13,7 +14,7 @@ use crate::domain::{
 use crate::engine::arguments::misfit;
 use crate::engine::permission;
 use crate::engine::thread::Effect;
-use crate::ports::tools::{Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -71,9 +72,20 @@ pub(super) enum ToolProgress {
     Shows(Image, oneshot::Sender<Result<(), String>>),
     /// Answered with all that is kept then, once it is in the log, or with why it is not.
     Keeps(Map<String, Value>, oneshot::Sender<Result<StateStore, String>>),
+    /// Answered with its name once it is in the log, or with why it may not begin.
+    StartsCommand {
+        command: String,
+        input: Value,
+        confined: bool,
+        recorded: oneshot::Sender<Result<CallId, String>>,
+    },
+    AsksCommands(CommandsAsked, oneshot::Sender<CommandsStand>),
     /// The last.
     Ended(ToolOutcome),
 }
+
+/// How the commands beside the conversation stand, or why that is not known.
+pub(super) type CommandsStand = Result<Vec<BackgroundCommand>, String>;
 
 /// On which terms a call runs.
 pub(super) struct Terms {
@@ -121,7 +133,9 @@ impl InterruptedOutput {
 
     pub(super) fn put_back(&mut self, event: &mut Event) {
         if let Event::Tool(
-            ToolEvent::ToolCallResult { call_id, output, .. } | ToolEvent::ShellEnded { call_id, output, .. },
+            ToolEvent::ToolCallResult { call_id, output, .. }
+            | ToolEvent::ShellEnded { call_id, output, .. }
+            | ToolEvent::CommandEnded { call_id, output, .. },
         ) = event
             && let Some(index) = self.0.iter().position(|(id, _)| id == call_id)
         {
@@ -190,6 +204,14 @@ impl ToolListener for Line {
         self.ask(move |recorded| ToolProgress::Keeps(values, recorded))
     }
 
+    fn starts_command(&self, command: String, input: Value, confined: bool) -> Waiting<'_, Result<CallId, String>> {
+        self.ask(move |recorded| ToolProgress::StartsCommand { command, input, confined, recorded })
+    }
+
+    fn commands(&self, asked: CommandsAsked) -> Waiting<'_, CommandsStand> {
+        self.ask(move |reply| ToolProgress::AsksCommands(asked, reply))
+    }
+
     fn shows(&self, image: Image) -> Waiting<'_, Result<(), String>> {
         self.ask(move |recorded| ToolProgress::Shows(image, recorded))
     }
@@ -253,6 +275,18 @@ impl RunningTool {
             let _by_word_or_with_the_driver = stopped.await;
         });
         let job = Box::pin(async move { tools.shell(&own, stopped, &Line(sender)).await });
+        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
+    }
+
+    /// Runs a command beside the conversation.
+    pub(super) fn background(tools: Arc<dyn ToolRunner>, command: CommandBeside) -> Self {
+        let (sender, news) = mpsc::channel(PIECES);
+        let call_id = command.name.clone();
+        let (stop, stopped) = oneshot::channel();
+        let stopped = Box::pin(async move {
+            let _by_word_or_with_the_driver = stopped.await;
+        });
+        let job = Box::pin(async move { tools.background(&command, stopped, &Line(sender)).await });
         Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
     }
 
@@ -350,7 +384,7 @@ impl<A: Audience> Driver<A> {
         self.interrupted.stop(tool);
     }
 
-    fn forget(&self, tool: &RunningTool) {
+    pub(super) fn forget(&self, tool: &RunningTool) {
         if let Some(process) = &tool.process {
             self.settings.store.forget_process(process);
         }
@@ -395,6 +429,10 @@ impl<A: Audience> Driver<A> {
             ToolProgress::Keeps(values, recorded) => {
                 let _tool_gone = recorded.send(self.keep(values).await);
             }
+            ToolProgress::StartsCommand { command, input, confined, recorded } => {
+                let _tool_gone = recorded.send(self.starts_command(call_id, command, input, confined).await);
+            }
+            ToolProgress::AsksCommands(asked, reply) => self.asked_for_commands(&asked, reply),
             ToolProgress::Ended(outcome) => {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);

@@ -114,7 +114,9 @@ impl<A: Audience> Driver<A> {
             | ToolProgress::Keeps(..)
             | ToolProgress::AsksParent(_)
             | ToolProgress::StartsChild { .. }
-            | ToolProgress::ChildEnded { .. } => {}
+            | ToolProgress::ChildEnded { .. }
+            | ToolProgress::StartsCommand { .. }
+            | ToolProgress::AsksCommands(..) => {}
             ToolProgress::Ended(outcome) => {
                 let process = self.shell.take().and_then(|shell| shell.process);
                 if let Some(process) = process {

@@ -45,6 +45,8 @@ pub enum Effect {
     StopShell,
     /// End it at once: the thread ends.
     EndShell,
+    /// Run this command beside the conversation and emit `CommandEnded`; `confined`, in a sandbox.
+    RunCommand { call_id: CallId, input: serde_json::Value, confined: bool },
     /// The thread has ended.
     End(Status),
 }

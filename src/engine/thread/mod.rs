@@ -4,6 +4,7 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
+mod background;
 mod calls;
 mod control_point;
 mod effect;

@@ -1,11 +1,12 @@
 //! What a thread knows.
 
+use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
     Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, Image, LimitKind, LimitSources, Limits, Lineage,
     Message, ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId,
-    ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting,
+    ThreadKind, Timestamp, TodoList, Tokens, ToolCall, Usage, Waiting,
 };
 use std::sync::Arc;
 
@@ -51,6 +52,9 @@ pub struct Thread {
     pub shell: Option<Shell>,
     /// Number of the newest one ever run.
     pub shells: u64,
+    /// Commands that run beside the conversation, and the last that did, oldest first.
+    pub commands: Vec<BackgroundCommand>,
+    pub commands_started: u64,
     /// What such commands printed, for the model to read before the next prompt.
     pub(super) notes: Vec<Message>,
     /// Candidates for the system text as handlers made them for the newest prompt; the plan's where they made none.
@@ -354,6 +358,8 @@ impl Thread {
             waits_for_children: Vec::new(),
             shell: None,
             shells: 0,
+            commands: Vec::new(),
+            commands_started: 0,
             notes: Vec::new(),
             system_edit: None,
             prepared: None,
@@ -648,6 +654,8 @@ impl Thread {
             window,
             queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
+            todo: TodoList::of(&self.kept),
+            background: self.commands.clone(),
             handling: None,
             extensions: Box::default(),
         }

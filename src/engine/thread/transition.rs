@@ -1,5 +1,6 @@
 //! What each event does to a thread.
 
+use super::background;
 use super::calls::{self, Answered};
 use super::control_point::{self, ask};
 use super::effect::{Effect, ignored};
@@ -263,6 +264,10 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
         }
         ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
         ToolEvent::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
+        ToolEvent::CommandStarted { call_id, command, input, confined, .. } => {
+            background::started(thread, (call_id, command), input, *confined, now)
+        }
+        ToolEvent::CommandEnded { call_id, error, .. } => background::ended(thread, call_id, error.as_deref(), now),
         ToolEvent::ResultKept { .. } => {
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()
@@ -343,6 +348,7 @@ fn keep_time(thread: &mut Thread, now: Timestamp) {
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
     thread.prepared = None;
     let mut effects = shell::interrupted(thread);
+    effects.extend(background::interrupted(thread));
     effects.extend(go_on(thread));
     effects
 }

@@ -32,13 +32,14 @@ pub enum BuiltInProvider {
     Project,
     Memory,
     Persona,
+    Todo,
     ProjectFiles,
     Skills,
 }
 
 impl BuiltInProvider {
-    pub const ALL: [Self; 6] =
-        [Self::Time, Self::Project, Self::Memory, Self::Persona, Self::ProjectFiles, Self::Skills];
+    pub const ALL: [Self; 7] =
+        [Self::Time, Self::Project, Self::Memory, Self::Persona, Self::Todo, Self::ProjectFiles, Self::Skills];
 
     /// As directives name it.
     #[must_use]
@@ -48,6 +49,7 @@ impl BuiltInProvider {
             Self::Project => "project",
             Self::Memory => "memory",
             Self::Persona => "persona",
+            Self::Todo => "todo",
             Self::ProjectFiles => "project_files",
             Self::Skills => "skills",
         }

@@ -348,6 +348,7 @@ async fn in_process(
         longest: process.longest,
         spill,
         apart: true,
+        whole: false,
     };
     let finished = context.keeper.run(launch, std::future::pending(), listener).await?;
     let said = finished.output.finish(|path| context.root.told(&path.path()));

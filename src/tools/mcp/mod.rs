@@ -250,6 +250,7 @@ impl Connection {
                     longest: server.timeout,
                     spill: None,
                     apart: true,
+                    whole: false,
                 };
                 let pipes = (Stdio::piped(), Stdio::piped());
                 let mut running = with.keeper.start(&launch, Input::Open, pipes, listener).await?;

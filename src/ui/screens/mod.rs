@@ -13,6 +13,7 @@ mod panel;
 mod peek;
 mod sheet;
 mod transcript;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         if model.overlay.is_none() {
             draft::notice(model, regions.notice, &mut canvas);
         }
+        work::draw(model, regions.work, &mut canvas);
         draft::queue(model, regions.queue, &mut canvas);
         dialog::shown(model, &regions, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);

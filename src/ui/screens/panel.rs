@@ -31,9 +31,10 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", row.name()), title);
-        let whole = format!("{} · {}", row.told(), summary(row, model.now));
+        let beside = row.beside();
+        let whole = format!("{} · {}", row.told(), beside.clone().unwrap_or_else(|| summary(row, model.now)));
         let room = usize::from(edge.saturating_sub(area.x + 3)).saturating_sub(columns(&below));
-        let detail = if columns(&whole) <= room {
+        let detail = if columns(&whole) <= room || beside.is_some() {
             whole
         } else {
             format!("{} · {} · {}", row.told(), row.spend, age(model.now.since(row.updated_at)))
@@ -74,7 +75,10 @@ fn table_row(row: &ThreadRow, level: usize, now: Timestamp, area: Area, chosen: 
     }
     let x = canvas.put(x + 1, area.y, right, &indent(level, 8), ink(Role::List));
     let x = risk(row, x, area, chosen, canvas);
-    canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
+    let x = canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
+    if let Some(beside) = row.beside().filter(|_| x + 12 < right) {
+        canvas.put_short(x + 2, area.y, right, &beside, ink(Role::ListDetail));
+    }
 }
 
 /// A sign before the name of a thread whose directive grants what is risky and does not acknowledge it; where the name
@@ -126,7 +130,9 @@ pub(super) fn list_row(
     let x = risk(row, x, area, chosen, canvas);
     let name = row.name();
     let all = summary(row, now);
-    let told = [format!("{}{all}", runs.unwrap_or_default()), all, age(now.since(row.updated_at))];
+    let long = format!("{}{all}", runs.unwrap_or_default());
+    let long = row.beside().map_or(long, |beside| format!("{beside} · {}", age(now.since(row.updated_at))));
+    let told = [long, all, age(now.since(row.updated_at))];
     let place = |told: &String| right.saturating_sub(u16::try_from(columns(told)).unwrap_or(0) + 1);
     // As much as leaves room for the name.
     match told.iter().find(|told| area.width > 30 && place(told) > x + 12) {

@@ -2,6 +2,7 @@
 
 use super::view;
 use crate::commands::{Key, KeyCode, Keymap};
+use crate::domain::background::Commands;
 use crate::domain::event::{CallError, Delta, Denial, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     ApprovalEvent, Block, CallId, ContentHash, ContextEvent, ControlEvent, Cost, Event, LimitKind, Limits,
@@ -82,7 +83,12 @@ impl Session {
     }
 
     fn state(&mut self, status: Status, turns: u32, queue: Vec<QueuedPrompt>) -> &mut Self {
-        let state = State {
+        let state = Self::state_of(status, turns, queue);
+        self.tell(Message::Worker(thread(), FromWorker::State(state)))
+    }
+
+    fn state_of(status: Status, turns: u32, queue: Vec<QueuedPrompt>) -> State {
+        State {
             status,
             waiting: (status == Status::Waiting).then_some(Waiting::User),
             kind: ThreadKind::Interactive,
@@ -94,10 +100,11 @@ impl Session {
             window: Some(Tokens(200_000)),
             queue,
             approvals: Vec::new(),
+            todo: None,
+            background: Vec::new(),
             handling: None,
             extensions: Box::default(),
-        };
-        self.tell(Message::Worker(thread(), FromWorker::State(state)))
+        }
     }
 
     /// A thread that answers the first prompt.
@@ -190,6 +197,7 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         model: ModelRef::new("anthropic", "claude-sonnet-4-5").into(),
         waits_for: None,
         outputs: (0..turns).map(|turn| turn * 97 % 400 + 20).collect::<Vec<_>>().into(),
+        commands: Commands::from_words(if turns == 1 { "command-1 cargo watch\ncommand-2 npm run dev" } else { "" }),
         risk: (turns == 1).then(|| "elevated: rye.execute.tool.rye.bash".to_owned()),
         turns,
         tokens: Tokens(1_200),
@@ -674,3 +682,4 @@ mod pointer;
 mod resume;
 mod trees;
 mod walk;
+mod work;

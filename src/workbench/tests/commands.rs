@@ -159,3 +159,18 @@ fn what_may_be_a_command_of_an_extension_is_no_prompt_where_it_is_none() {
     session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "there is no command".into() }));
     assert_eq!(session.draft(), "/pirate");
 }
+
+#[test]
+fn every_command_of_the_palette_can_be_run() {
+    for row in crate::commands::TABLE {
+        let mut session = connected();
+        session.model.perform(&mut Lines, row.id, false);
+        session.tell(Message::Second);
+        assert_eq!(
+            session.model.quitting,
+            matches!(row.id, CommandId::AppQuit | CommandId::AppLeaveEmpty),
+            "{}",
+            row.name
+        );
+    }
+}

@@ -118,7 +118,9 @@ impl Transcript {
                 | ToolEvent::ResultKept { .. }
                 | ToolEvent::ResultImage { .. }
                 | ToolEvent::CallPrepared { .. }
-                | ToolEvent::ResultPrepared { .. },
+                | ToolEvent::ResultPrepared { .. }
+                | ToolEvent::CommandStarted { .. }
+                | ToolEvent::CommandEnded { .. },
             )
             | Event::Unknown { .. } => {}
         }

@@ -288,6 +288,7 @@ impl Slow {
                 | Effect::RunShell { .. }
                 | Effect::StopShell
                 | Effect::EndShell
+                | Effect::RunCommand { .. }
                 | Effect::End(_) => continue,
             };
             self.bench.now += 10;

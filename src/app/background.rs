@@ -1,0 +1,19 @@
+//! Reading what a thread runs beside its conversation.
+
+use crate::domain::ThreadId;
+use crate::domain::background::BackgroundCommand;
+use crate::store::{Layout, commands};
+use crate::workbench::message::Ran;
+
+/// Bytes of what each command printed that are shown: its end.
+const SHOWN: u64 = 8 << 10;
+
+/// The commands of the thread with the end of what each printed.
+pub(super) fn read(layout: &Layout, thread_id: &ThreadId) -> Result<Vec<Ran>, String> {
+    let all = commands::of(layout, thread_id).map_err(|error| error.to_string())?;
+    let with_output = |command: BackgroundCommand| {
+        let printed = commands::output(layout, thread_id, &command.name, SHOWN).map_err(|error| error.to_string());
+        (command, printed)
+    };
+    Ok(all.into_iter().map(with_output).collect())
+}
