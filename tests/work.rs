@@ -190,8 +190,9 @@ fn a_person_sees_what_runs_beside_the_conversation_and_stops_it() {
         out.lines().nth(1) == Some("  $ command-1 echo up-$((20+1)); sleep 300")
     });
     terminal.send_keys("\x14");
-    terminal.wait_for("$ command-1 echo up-$((20+1)); sleep 300 · ");
+    terminal.wait_for("go  $ command-1 echo up-$((20+1)); sleep 300");
     terminal.send_keys(key::ESC);
+    terminal.wait_gone("threads ·");
     terminal.send_keys("/background\r");
     terminal.wait_for("command-1 runs: echo up");
     terminal.wait_for("up-21");

@@ -129,10 +129,13 @@ pub(super) fn list_row(
     let x = canvas.put(x, area.y, right, &indent(level, 4), role);
     let x = risk(row, x, area, chosen, canvas);
     let name = row.name();
+    if let Some(beside) = row.beside().filter(|_| area.width > 30) {
+        let end = canvas.put_short(x, area.y, x + right.saturating_sub(x) / 2, name, role);
+        canvas.put_short(end + 2, area.y, right.saturating_sub(1), &beside, detail);
+        return;
+    }
     let all = summary(row, now);
-    let long = format!("{}{all}", runs.unwrap_or_default());
-    let long = row.beside().map_or(long, |beside| format!("{beside} · {}", age(now.since(row.updated_at))));
-    let told = [long, all, age(now.since(row.updated_at))];
+    let told = [format!("{}{all}", runs.unwrap_or_default()), all, age(now.since(row.updated_at))];
     let place = |told: &String| right.saturating_sub(u16::try_from(columns(told)).unwrap_or(0) + 1);
     // As much as leaves room for the name.
     match told.iter().find(|told| area.width > 30 && place(told) > x + 12) {
