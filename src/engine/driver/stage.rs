@@ -6,13 +6,16 @@
 use crate::domain::command::{Breakpoint, Resume};
 use crate::domain::{Saw, Stage, Step, StepOutcome};
 use crate::pipeline::{Chain, Merged};
-use crate::ports::{Handler, HandlerCall, HandlerReply, Handlers};
+use crate::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use serde_json::Value;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep};
+
+/// How long a text may take before people are told that it is waited for.
+const SHORT: Duration = Duration::from_millis(100);
 
 /// What somebody who watches is told while handlers are asked.
 #[derive(Debug)]
@@ -154,6 +157,25 @@ impl Asking {
             }
         }
         Passed { chain, asked, aborted: false }
+    }
+
+    /// What stands for the skill or template that `text` names with its first word, `name`. Where somebody else has to be asked
+    /// for it, a person sees that they wait, and can stop it.
+    pub(super) async fn expanded(&self, name: &str, text: String) -> Result<Option<Expansion>, NotExpanded> {
+        let expanding = self.handlers.expand(text, self.runs);
+        let Some(watch) = &self.watch else { return expanding.await };
+        let mut expanding = pin!(expanding);
+        // What a file says is there before anybody could see a word of it.
+        if let Ok(done) = tokio::time::timeout(SHORT, &mut expanding).await {
+            return done;
+        }
+        let handler = name.trim_start_matches('/').to_owned();
+        let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage: Stage::Template, handler });
+        tokio::select! {
+            biased;
+            done = &mut expanding => done,
+            () = watch.skip.notified() => Err(NotExpanded::GivenBack("you did not wait for it".to_owned())),
+        }
     }
 
     /// Stands still before a handler where somebody wants that.

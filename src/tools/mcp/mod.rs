@@ -5,9 +5,11 @@
 //! calls, and is made again when it was lost. A server that hangs, floods or dies costs only its calls.
 
 mod bounded;
+mod prompt;
 mod server;
 
-pub use server::{Listed, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
+pub use prompt::prompt_file;
+pub use server::{Listed, ListedPrompt, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
 
 use super::Failed;
 use super::command::{Keeper, Launch, Running, not_started};
@@ -23,8 +25,8 @@ use rmcp::ServiceError;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientConfig, ClientRequest,
-    ContentBlock, Implementation, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResult,
-    ServerResult,
+    ContentBlock, GetPromptRequestParams, Implementation, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResult, ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -50,6 +52,9 @@ const MOST_TOOLS: usize = 2_000;
 
 /// Most resources of one server that are looked at.
 const MOST_RESOURCES: usize = 500;
+
+/// Most prompts of one server that are looked at.
+const MOST_PROMPTS: usize = 500;
 
 /// Where a thread's connections live.
 #[derive(Debug, Default)]
@@ -94,12 +99,36 @@ impl Connections {
             match timeout(server.timeout, asked).await {
                 Ok(Ok(result)) => Ok(resource_text(&result)),
                 Ok(Err(error)) => Err(connection.failed(&error)),
-                Err(_late) => {
-                    Err(Failed(format!("{} did not answer within {} s", server.name(), server.timeout.as_secs())))
-                }
+                Err(_late) => Err(unanswered(server)),
             }
         };
         read.await.map_err(|Failed(why)| why)
+    }
+
+    /// The text that `server` makes of its prompt `name` with these arguments.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub async fn prompt(
+        &self,
+        server: &Server,
+        name: &str,
+        arguments: Map<String, Value>,
+        with: &With,
+    ) -> Result<String, String> {
+        let asked = async {
+            let connection = self.reach(server, with, &Nobody).await?;
+            let params = GetPromptRequestParams::new(name);
+            let params = if arguments.is_empty() { params } else { params.with_arguments(arguments) };
+            match timeout(server.timeout, connection.service.peer().get_prompt(params)).await {
+                Ok(Ok(result)) => {
+                    prompt::prompt_text(&result).map_err(|why| Failed(format!("{}: {why}", server.name())))
+                }
+                Ok(Err(error)) => Err(connection.failed(&error)),
+                Err(_late) => Err(unanswered(server)),
+            }
+        };
+        asked.await.map_err(|Failed(why)| why)
     }
 
     /// The connection to `server`, made where there is none.
@@ -143,7 +172,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
             all.is_some_and(|all| all.get(capability).is_some_and(|one| !one.is_null()))
         };
         let resources = if has("resources") { peer.list_all_resources().await.ok() } else { Some(Vec::new()) };
-        let prompts = if has("prompts") { peer.list_all_prompts().await.unwrap_or_default().len() } else { 0 };
+        let prompts = if has("prompts") { peer.list_all_prompts().await.ok() } else { Some(Vec::new()) };
         let told = info.and_then(|info| info.server_info.clone()).map(|told| format!("{} {}", told.name, told.version));
         Ok::<_, ServiceError>((told, tools, resources, prompts))
     };
@@ -165,6 +194,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
         };
         all.iter().take(MOST_RESOURCES).filter_map(told).collect()
     });
+    let prompts = prompts.map(|all| all.into_iter().take(MOST_PROMPTS).map(ListedPrompt::from).collect());
     Ok(Listed { told: told.unwrap_or_default(), tools: tools.collect(), resources, prompts })
 }
 
@@ -375,6 +405,10 @@ async fn keep_said(mut errors: tokio::process::ChildStderr, said: Arc<Mutex<Stri
             said.replace_range(..from, "");
         }
     }
+}
+
+fn unanswered(server: &Server) -> Failed {
+    Failed(format!("{} did not answer within {} s", server.name(), server.timeout.as_secs()))
 }
 
 fn unreachable(server: &Server, why: &str, said: &Arc<Mutex<String>>) -> Failed {
