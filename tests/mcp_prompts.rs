@@ -183,8 +183,9 @@ fn a_prompt_that_failed_is_in_the_draft_again_and_its_completion_tells_what_it_t
     assert!(person.asked("prompts/get").is_empty());
     terminal.send_keys(" Bonn");
     terminal.send_keys(key::ENTER);
-    terminal.wait_for("Weather in Bonn, -?");
+    terminal.wait_for("template mcp/sky/fore_cast inserted");
     terminal.wait_for("Done.");
+    assert_eq!(person.events("cognition_in")[0]["text"], "Weather in Bonn, -?");
     // Who does not want to wait has the words again.
     terminal.send_keys("/mcp/sky/hangs ");
     terminal.send_keys(key::ENTER);

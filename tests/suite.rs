@@ -43,6 +43,7 @@ mod items;
 mod keys;
 mod ledger;
 mod mcp;
+mod mcp_changes;
 mod mcp_prompts;
 mod one_truth;
 mod pages;

@@ -297,6 +297,7 @@ impl Handlers for AllHandlers {
     }
 
     fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        self.prompts.join(Arc::clone(&thread));
         self.extensions.join(thread);
     }
 

@@ -7,6 +7,7 @@ use crate::domain::{SandboxMode, Space, ThreadId};
 use crate::items::Items;
 use crate::items::prompt_file::PromptFile;
 use crate::items::server_prompt::ServerPrompt;
+use crate::ports::ThreadAccess;
 use crate::tools::mcp::{Connections, Server, With};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -42,6 +43,11 @@ impl ServerPrompts {
         with.confinement = (sandbox.mode == SandboxMode::Require).then(|| sandbox.confinement(&[], &[]));
         let (dirs, root) = (setup.dirs.clone(), setup.project.root.clone());
         Arc::new(Self { items: items.clone(), dirs, root, with, connections })
+    }
+
+    /// The thread in which they are asked: what servers say without being asked is told there.
+    pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        self.connections.tell_by(move |text| thread.notice(text));
     }
 
     /// The text that the server makes of the prompt in `file`. What a project brings is asked once the person trusts it.

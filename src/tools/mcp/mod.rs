@@ -5,6 +5,7 @@
 //! calls, and is made again when it was lost. A server that hangs, floods or dies costs only its calls.
 
 mod bounded;
+mod changes;
 mod prompt;
 mod server;
 
@@ -20,6 +21,7 @@ use crate::domain::event::Process;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, tls};
 use bounded::Bounded;
+use changes::{Changes, Teller};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ServiceError;
 use rmcp::handler::client::ClientHandler;
@@ -39,6 +41,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// How long making a connection may take.
@@ -58,7 +61,10 @@ const MOST_PROMPTS: usize = 500;
 
 /// Where a thread's connections live.
 #[derive(Debug, Default)]
-pub struct Connections(Mutex<HashMap<(String, bool), Slot>>);
+pub struct Connections {
+    slots: Mutex<HashMap<(String, bool), Slot>>,
+    teller: Teller,
+}
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
 
@@ -73,6 +79,11 @@ pub struct With {
 }
 
 impl Connections {
+    /// By whom people are told what servers say without being asked.
+    pub fn tell_by(&self, tell: impl Fn(String) + Send + Sync + 'static) {
+        self.teller.set(tell);
+    }
+
     /// Calls a tool of `server`.
     ///
     /// # Errors
@@ -139,7 +150,7 @@ impl Connections {
         listener: &dyn ToolListener,
     ) -> Result<Arc<Connection>, Failed> {
         let key = (server.id.clone(), with.confinement.is_some());
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let slot = Arc::clone(self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let mut slot = slot.lock().await;
         let alive = slot.as_ref().filter(|connection| !connection.is_closed() && connection.server == *server).cloned();
         if let Some(connection) = alive {
@@ -147,7 +158,8 @@ impl Connections {
         }
         let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
         listener.said(format!("{word} {}…\n", server.name()));
-        let made = Arc::new(Connection::make(server, with, listener).await?);
+        let changes = Changes::of(server, &self.teller);
+        let made = Arc::new(Connection::make(server, with, changes, listener).await?);
         *slot = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -162,7 +174,8 @@ pub async fn discover(server: &Server, with: &With) -> Result<Listed, String> {
 }
 
 async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
-    let connection = Connection::make(server, with, &Nobody).await?;
+    let changes = Changes::of(server, &Teller::default());
+    let connection = Connection::make(server, with, changes, &Nobody).await?;
     let peer = connection.service.peer();
     let ask = async {
         let info = peer.peer_info();
@@ -219,6 +232,7 @@ struct Connection {
     service: RunningService<RoleClient, Client>,
     progress: Progress,
     said: Arc<Mutex<String>>,
+    _asking: JoinSet<()>,
     _process: Option<Running>,
 }
 
@@ -234,6 +248,7 @@ type Progress = Arc<Mutex<HashMap<String, mpsc::Sender<String>>>>;
 /// What a server can ask or tell us.
 struct Client {
     progress: Progress,
+    changes: Changes,
 }
 
 impl ClientHandler for Client {
@@ -241,6 +256,18 @@ impl ClientHandler for Client {
         let mut info = ClientConfig::default();
         info.client_info = Implementation::new("levain", env!("CARGO_PKG_VERSION"));
         info
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("tools");
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("prompts");
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("resources");
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
@@ -255,9 +282,9 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    async fn make(server: &Server, with: &With, listener: &dyn ToolListener) -> Result<Self, Failed> {
+    async fn make(server: &Server, with: &With, changes: Changes, listener: &dyn ToolListener) -> Result<Self, Failed> {
         let progress = Progress::default();
-        let client = Client { progress: Arc::clone(&progress) };
+        let client = Client { progress: Arc::clone(&progress), changes: changes.clone() };
         let said = Arc::new(Mutex::new(String::new()));
         let (service, process) = match &server.transport {
             Transport::Stdio { command, arguments, variables, folder } => {
@@ -314,7 +341,8 @@ impl Connection {
                 }
             }
         };
-        Ok(Self { server: server.clone(), service, progress, said, _process: process })
+        let asking = changes.ask(service.peer());
+        Ok(Self { server: server.clone(), service, progress, said, _asking: asking, _process: process })
     }
 
     fn is_closed(&self) -> bool {
