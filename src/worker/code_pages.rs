@@ -124,7 +124,7 @@ Anonymous:             0 kB
     fn only_what_reads_the_same_again_is_given_back() {
         let found = clean(TOLD, "/opt/a b/levain");
         assert_eq!(found, [0x55d0_c0a0_0000..0x55d0_c0c0_0000, 0x55d0_c0c0_0000..0x55d0_c0f0_0000]);
-        assert_eq!(clean(TOLD, "/opt/levain"), []);
+        assert!(clean(TOLD, "/opt/levain").is_empty());
     }
 
     #[test]
