@@ -44,6 +44,7 @@ mod keys;
 mod ledger;
 mod mcp;
 mod mcp_changes;
+mod mcp_login;
 mod mcp_prompts;
 mod one_truth;
 mod pages;

@@ -58,7 +58,7 @@ impl Factory {
         let risk = planner.unacknowledged.clone();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         let extensions = Arc::new(ExtensionHandlers::new(&self.setup, Some(id.clone())));
-        let connections = Arc::default();
+        let connections = Arc::new(self.setup.connections());
         let prompts = ServerPrompts::new(&self.setup, items, Some(id), Arc::clone(&connections));
         hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions), prompts);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);

@@ -60,7 +60,7 @@ impl Setup {
     /// Who is asked at the stages of the pipeline of a thread.
     #[must_use]
     pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
-        let prompts = ServerPrompts::new(self, items, None, Arc::default());
+        let prompts = ServerPrompts::new(self, items, None, Arc::new(self.connections()));
         self.handlers_with(items, Arc::new(ExtensionHandlers::new(self, None)), prompts)
     }
 
@@ -372,7 +372,12 @@ impl Handlers for AllHandlers {
         let (root, home, named) = (self.files.root.clone(), self.files.home.clone(), self.extensions.named());
         Box::pin(async move {
             let look = tokio::task::spawn_blocking(move || meant(&root, &home, &named, &text)).await;
-            match look.map_err(|failed| NotExpanded::AsWritten(failed.to_string()))?? {
+            let meant = look.unwrap_or_else(|failed| Err(NotExpanded::AsWritten(failed.to_string())));
+            // What is still being written does not have to fit.
+            if !runs && matches!(meant, Err(NotExpanded::GivenBack(_))) {
+                return Ok(None);
+            }
+            match meant? {
                 None => Ok(None),
                 Some(Meant::Text(expansion)) => Ok(Some(expansion)),
                 Some(Meant::Asks(..)) if !runs => Ok(None),

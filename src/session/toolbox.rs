@@ -12,7 +12,7 @@ use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
 use crate::store::content::KeptTexts;
-use crate::tools::mcp::{Connections, With};
+use crate::tools::mcp::{Connections, Tokens, With};
 use crate::tools::page::Reader;
 use crate::tools::{self, Claim, Environment, Keeper, Reach, Root, Sandbox, ToolContext, Toolbox, Trusts};
 use crate::worker::host::Hosting;
@@ -71,6 +71,18 @@ impl Setup {
             environment: self.environment(),
             confinement: None,
         }
+    }
+
+    /// Where the tokens lie of MCP servers that the person signed in to.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        Tokens::in_folder(self.dirs.mcp_tokens())
+    }
+
+    /// Connections to MCP servers, for one thread.
+    #[must_use]
+    pub(super) fn connections(&self) -> Connections {
+        Connections::signed_in(self.tokens())
     }
 
     /// How commands of models are confined here.

@@ -1,5 +1,6 @@
 //! `levain mcp`: the servers whose tools threads can call, and levain as such a server.
 
+mod login;
 mod serve;
 
 use super::failure::{Failure, code, written};
@@ -39,6 +40,10 @@ enum McpCommand {
     Refresh(NamedArguments),
     /// Remove a server with its tools
     Remove(NamedArguments),
+    /// Sign in to a server that asks for it, in your browser
+    Login(login::LoginArguments),
+    /// Forget that you signed in to servers
+    Logout(NamedArguments),
     /// Be a server: directives as tools, threads as resources, requests to look at. Over standard input and output
     Serve,
 }
@@ -136,6 +141,8 @@ pub(super) fn run(common: &Common, arguments: &McpArguments) -> Result<ExitCode,
         McpCommand::Test(arguments) => each(&setup, arguments, |setup, name| Ok(ask(setup, name)?.0)),
         McpCommand::Refresh(arguments) => each(&setup, arguments, refresh),
         McpCommand::Remove(arguments) => remove(&setup, arguments),
+        McpCommand::Login(arguments) => login::login(&setup, arguments),
+        McpCommand::Logout(arguments) => login::logout(&setup, &arguments.names, arguments.json),
         McpCommand::Serve => serve::run(&setup),
     }
 }
@@ -378,7 +385,7 @@ fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Fa
         Err(_told) => return Ok((line, None)),
     };
     let file = items.file(found.item);
-    let asked = runtime()?.block_on(discover(&server, &setup.mcp()));
+    let asked = runtime()?.block_on(discover(&server, &setup.mcp(), &setup.tokens()));
     match asked {
         Ok(listed) => {
             line.tools = listed.tools.len();
@@ -478,20 +485,26 @@ fn each(
 ) -> Result<ExitCode, Failure> {
     let mut failed = false;
     for name in &arguments.names {
-        let items = setup.items();
-        let of_project = servers(&items)
-            .iter()
-            .any(|(other, found)| other == name && items.space(found.item) == crate::domain::Space::Project);
-        if of_project && !setup.trust().allows() {
-            let failure =
-                Failure::new(format!("`{name}` is a server of this project, which you have not trusted as it is"));
-            return Err(failure.hint("levain trust"));
-        }
+        trusted(setup, name)?;
         let line = ask(setup, name)?;
         failed |= line.error.is_some();
         tell(&line, arguments.json)?;
     }
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses a server of a project that nobody has trusted as it is.
+fn trusted(setup: &Setup, name: &str) -> Result<(), Failure> {
+    let items = setup.items();
+    let of_project = servers(&items)
+        .iter()
+        .any(|(other, found)| other == name && items.space(found.item) == crate::domain::Space::Project);
+    if of_project && !setup.trust().allows() {
+        let failure =
+            Failure::new(format!("`{name}` is a server of this project, which you have not trusted as it is"));
+        return Err(failure.hint("levain trust"));
+    }
+    Ok(())
 }
 
 fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure> {

@@ -10,9 +10,11 @@ use tokio::task::JoinSet;
 /// The first version of the protocol in which changes are told only to who asked for them.
 const ASKED_FOR: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
+type Tell = Box<dyn Fn(String) + Send + Sync>;
+
 /// Who tells people something, once there is somebody.
 #[derive(Clone, Default)]
-pub(super) struct Teller(Arc<OnceLock<Box<dyn Fn(String) + Send + Sync>>>);
+pub(super) struct Teller(Arc<OnceLock<Tell>>);
 
 impl Teller {
     /// The first who is named stays.
@@ -69,11 +71,12 @@ impl Changes {
             // One that does not do so is as one that never changes.
             let Ok(mut subscription) = peer.listen(filter).await else { return };
             while let Ok(Some(news)) = subscription.next().await {
-                match news {
-                    ServerNotification::ToolListChangedNotification(_) => self.tell("tools"),
-                    ServerNotification::PromptListChangedNotification(_) => self.tell("prompts"),
-                    ServerNotification::ResourceListChangedNotification(_) => self.tell("resources"),
-                    _ => {}
+                if matches!(news, ServerNotification::ToolListChangedNotification(_)) {
+                    self.tell("tools");
+                } else if matches!(news, ServerNotification::PromptListChangedNotification(_)) {
+                    self.tell("prompts");
+                } else if matches!(news, ServerNotification::ResourceListChangedNotification(_)) {
+                    self.tell("resources");
                 }
             }
         });

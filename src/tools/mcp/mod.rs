@@ -6,11 +6,15 @@
 
 mod bounded;
 mod changes;
+mod login;
 mod prompt;
 mod server;
+mod tokens;
 
+pub use login::{Login, LoginOptions, OwnClient};
 pub use prompt::prompt_file;
 pub use server::{Listed, ListedPrompt, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
+pub use tokens::Tokens;
 
 use super::Failed;
 use super::command::{Keeper, Launch, Running, not_started};
@@ -22,7 +26,7 @@ use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, tls};
 use bounded::Bounded;
 use changes::{Changes, Teller};
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::ServiceError;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
@@ -64,6 +68,8 @@ const MOST_PROMPTS: usize = 500;
 pub struct Connections {
     slots: Mutex<HashMap<(String, bool), Slot>>,
     teller: Teller,
+    /// Where the person's tokens lie; none are sent without.
+    tokens: Option<Tokens>,
 }
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
@@ -79,6 +85,12 @@ pub struct With {
 }
 
 impl Connections {
+    /// Those that send servers the tokens of whom the person signed in to.
+    #[must_use]
+    pub fn signed_in(tokens: Tokens) -> Self {
+        Self { tokens: Some(tokens), ..Self::default() }
+    }
+
     /// By whom people are told what servers say without being asked.
     pub fn tell_by(&self, tell: impl Fn(String) + Send + Sync + 'static) {
         self.teller.set(tell);
@@ -158,8 +170,8 @@ impl Connections {
         }
         let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
         listener.said(format!("{word} {}…\n", server.name()));
-        let changes = Changes::of(server, &self.teller);
-        let made = Arc::new(Connection::make(server, with, changes, listener).await?);
+        let about = About { changes: Changes::of(server, &self.teller), tokens: self.tokens.as_ref() };
+        let made = Arc::new(Connection::make(server, with, about, listener).await?);
         *slot = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -169,13 +181,13 @@ impl Connections {
 ///
 /// # Errors
 /// Why it could not be asked, in words.
-pub async fn discover(server: &Server, with: &With) -> Result<Listed, String> {
-    asked(server, with).await.map_err(|Failed(why)| why)
+pub async fn discover(server: &Server, with: &With, tokens: &Tokens) -> Result<Listed, String> {
+    asked(server, with, tokens).await.map_err(|Failed(why)| why)
 }
 
-async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
-    let changes = Changes::of(server, &Teller::default());
-    let connection = Connection::make(server, with, changes, &Nobody).await?;
+async fn asked(server: &Server, with: &With, tokens: &Tokens) -> Result<Listed, Failed> {
+    let about = About { changes: Changes::of(server, &Teller::default()), tokens: Some(tokens) };
+    let connection = Connection::make(server, with, about, &Nobody).await?;
     let peer = connection.service.peer();
     let ask = async {
         let info = peer.peer_info();
@@ -224,6 +236,12 @@ impl ToolListener for Nobody {
     fn becomes(&self, _persona: Option<crate::domain::Persona>) -> Waiting<'_, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// What a connection is made with besides.
+struct About<'a> {
+    changes: Changes,
+    tokens: Option<&'a Tokens>,
 }
 
 /// A connection to a server. Dropping it ends a server that is a process.
@@ -282,7 +300,12 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    async fn make(server: &Server, with: &With, changes: Changes, listener: &dyn ToolListener) -> Result<Self, Failed> {
+    async fn make(
+        server: &Server,
+        with: &With,
+        About { changes, tokens }: About<'_>,
+        listener: &dyn ToolListener,
+    ) -> Result<Self, Failed> {
         let progress = Progress::default();
         let client = Client { progress: Arc::clone(&progress), changes: changes.clone() };
         let said = Arc::new(Mutex::new(String::new()));
@@ -322,27 +345,51 @@ impl Connection {
                     Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
                 }
             }
-            Transport::Http { url, headers } => {
-                tls::prepare();
-                let mut all = HashMap::new();
-                for (name, value) in headers {
-                    let value = expanded(value, &with.environment)?;
-                    let bad = |what: &str| Failed(format!("{}: `{name}` is no {what} of HTTP", server.name()));
-                    let key: HeaderName = name.parse().map_err(|_unread| bad("header"))?;
-                    let value: HeaderValue = value.parse().map_err(|_unread| bad("value of a header"))?;
-                    all.insert(key, value);
-                }
-                let config = StreamableHttpClientTransportConfig::with_uri(expanded(url, &with.environment)?);
-                let transport = StreamableHttpClientTransport::from_config(config.custom_headers(all));
-                match timeout(CONNECT, serve_client(client, transport)).await {
-                    Ok(Ok(service)) => (service, None),
-                    Ok(Err(error)) => return Err(unreachable(server, &error.to_string(), &said)),
-                    Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
-                }
-            }
+            Transport::Http { headers, .. } => (Self::over_http(server, headers, with, client, tokens).await?, None),
         };
         let asking = changes.ask(service.peer());
         Ok(Self { server: server.clone(), service, progress, said, _asking: asking, _process: process })
+    }
+
+    async fn over_http(
+        server: &Server,
+        headers: &[(String, String)],
+        with: &With,
+        client: Client,
+        tokens: Option<&Tokens>,
+    ) -> Result<RunningService<RoleClient, Client>, Failed> {
+        tls::prepare();
+        let said = Arc::default();
+        let mut all = HashMap::new();
+        for (name, value) in headers {
+            let value = expanded(value, &with.environment)?;
+            let bad = |what: &str| Failed(format!("{}: `{name}` is no {what} of HTTP", server.name()));
+            let key: HeaderName = name.parse().map_err(|_unread| bad("header"))?;
+            let value: HeaderValue = value.parse().map_err(|_unread| bad("value of a header"))?;
+            all.insert(key, value);
+        }
+        let url =
+            login::address(server, &with.environment).map_err(|why| Failed(format!("{} {why}", server.name())))?;
+        // Who gives a header of their own signs in by it.
+        let tokens = tokens.filter(|_| !all.contains_key(&AUTHORIZATION));
+        let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(all);
+        let connect = async {
+            let signed_in = match tokens {
+                Some(tokens) => login::signed_in(server, &url, tokens).await,
+                None => Ok(None),
+            };
+            let signed_in = signed_in.map_err(|why| unreachable(server, &why, &said))?;
+            let connected = match signed_in {
+                Some(http) => serve_client(client, StreamableHttpClientTransport::with_client(http, config)).await,
+                None => serve_client(client, StreamableHttpClientTransport::from_config(config)).await,
+            };
+            connected.map_err(|error| match error.auth_challenge() {
+                Some(challenge) => wants_login(server, challenge),
+                None => unreachable(server, &error.to_string(), &said),
+            })
+        };
+        let late = |_late| unreachable(server, "it did not answer within 30 s", &said);
+        timeout(CONNECT, connect).await.map_err(late)?
     }
 
     fn is_closed(&self) -> bool {
@@ -389,6 +436,9 @@ impl Connection {
         if let ServiceError::McpError(error) = error {
             return Failed(format!("{}: {}", self.server.name(), error.message));
         }
+        if let Some(challenge) = error.auth_challenge() {
+            return wants_login(&self.server, challenge);
+        }
         unreachable(&self.server, &error.to_string(), &self.said)
     }
 
@@ -433,6 +483,20 @@ async fn keep_said(mut errors: tokio::process::ChildStderr, said: Arc<Mutex<Stri
             said.replace_range(..from, "");
         }
     }
+}
+
+/// That a server answers only people whom it knows, or who may do more.
+fn wants_login(server: &Server, challenge: &str) -> Failed {
+    let name = server.name();
+    let word = |key: &str| challenge.split_once(&format!("{key}=\"")).and_then(|(_, rest)| rest.split('"').next());
+    let scopes = word("scope").filter(|_| word("error") == Some("insufficient_scope")).unwrap_or_default();
+    // It is told as words to run.
+    let is_plain =
+        |scope: &&str| scope.chars().all(|letter| letter.is_ascii_alphanumeric() || ":._/-".contains(letter));
+    let scopes = scopes.split_whitespace().filter(is_plain);
+    let wanted = scopes.fold(String::new(), |all, scope| all + " --scope " + scope);
+    let what = if wanted.is_empty() { "you to sign in" } else { "more of you than you signed in for" };
+    Failed(format!("{name} wants {what}: levain mcp login {name}{wanted}"))
 }
 
 fn unanswered(server: &Server) -> Failed {
