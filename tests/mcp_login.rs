@@ -205,6 +205,8 @@ fn a_client_of_ones_own_signs_in_where_only_the_servers_answer_leads() {
     assert!(person.log().contains("authorize tools more\n"), "{}", person.log());
     assert!(person.call().contains("treasure"), "{}", person.log());
     person.home.wait_until_quiet();
+    // Who removes their server has nothing left of it.
+    assert_eq!((person.levain(&["mcp", "remove", "vault"]).0, person.token_files()), (0, Vec::new()));
 }
 
 #[test]

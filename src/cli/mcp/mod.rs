@@ -519,6 +519,9 @@ fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure
         let folders = folders(&file, name)?;
         let failed = |error: io::Error| Failure::new(format!("{} could not be removed: {error}", file.display()));
         fs::remove_file(&file).map_err(failed)?;
+        if items.space(found.item) == crate::domain::Space::User {
+            setup.tokens().forget(&format!("{SERVERS}{name}")).map_err(failed)?;
+        }
         for folder in folders {
             for path in written_for(&folder, &format!("{SERVERS}{name}")) {
                 fs::remove_file(path).map_err(failed)?;

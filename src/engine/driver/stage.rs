@@ -160,9 +160,11 @@ impl Asking {
     }
 
     /// What stands for the skill or template that `text` names with its first word, `name`. Where somebody else has to be asked
-    /// for it, a person sees that they wait, and can stop it.
+    /// for it, a person sees that they wait, and can stop it. In a thread that another started nobody is asked: its prompts
+    /// come from models, which ask servers by tools that they were granted.
     pub(super) async fn expanded(&self, name: &str, text: String) -> Result<Option<Expansion>, NotExpanded> {
-        let expanding = self.handlers.expand(text, self.runs);
+        let is_child = self.facts.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0);
+        let expanding = self.handlers.expand(text, self.runs && !is_child);
         let Some(watch) = &self.watch else { return expanding.await };
         let mut expanding = pin!(expanding);
         // What a file says is there before anybody could see a word of it.
@@ -319,5 +321,45 @@ fn blocked(chain: &Chain) -> String {
         | Chain::BeforeProviderRequest { .. }
         | Chain::ToolResult { .. }
         | Chain::Observe { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::HandlerPlace;
+    use crate::ports::Handler;
+    use crate::ports::tools::Waiting;
+    use serde_json::json;
+
+    /// Templates whose text is whether somebody may be asked for it.
+    struct Told;
+
+    impl Handlers for Told {
+        fn at(&self, _stage: Stage) -> Vec<Handler> {
+            Vec::new()
+        }
+
+        fn ask<'a>(&'a self, _: &'a Handler, _: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn expand(&self, text: String, runs: bool) -> Waiting<'_, Result<Option<Expansion>, NotExpanded>> {
+            let place = HandlerPlace { file: String::new(), line: None };
+            let (name, said) = (text, String::new());
+            let expansion = Expansion { stage: Stage::Template, name, place, text: runs.to_string(), said };
+            Box::pin(std::future::ready(Ok(Some(expansion))))
+        }
+    }
+
+    #[tokio::test]
+    async fn servers_are_asked_for_prompts_of_people_alone() {
+        for (depth, runs, asked) in [(0, true, "true"), (0, false, "false"), (1, true, "false"), (2, true, "false")] {
+            let handlers: Arc<dyn Handlers> = Arc::new(Told);
+            let facts = json!({ "depth": depth });
+            let asking = Asking { handlers, facts, preview: false, runs, watch: None, person: None };
+            let text = asking.expanded("/x", "/x".to_owned()).await.unwrap().unwrap().text;
+            assert_eq!(text, asked, "{depth} {runs}");
+        }
     }
 }
