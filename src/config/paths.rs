@@ -13,7 +13,7 @@ const LONGEST_RUNTIME: usize = 60;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirs {
     pub home: PathBuf,
-    /// `$XDG_CONFIG_HOME/levain`: `config.toml`, `keymap.toml`, `credentials.toml`, `themes/`.
+    /// `$XDG_CONFIG_HOME/levain`: `config.toml`, `keymap.toml`, `credentials.toml`, `mcp-tokens/`, `themes/`.
     pub config: PathBuf,
     /// `$XDG_STATE_HOME/levain`: what the program remembers for itself, such as its own log.
     pub state: PathBuf,
@@ -71,6 +71,12 @@ impl Dirs {
     #[must_use]
     pub fn credentials_file(&self) -> PathBuf {
         self.config.join("credentials.toml")
+    }
+
+    /// Tokens of MCP servers that the person signed in to.
+    #[must_use]
+    pub fn mcp_tokens(&self) -> PathBuf {
+        self.config.join("mcp-tokens")
     }
 
     #[must_use]

@@ -1,7 +1,7 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context, extensions (those in `.pi` too), parsers; knowledge whose metadata holds a command, and the project's own
+//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command, and the project's own
 //! files that such a command names. The record lies among the person's own files, one for each project. When any of
 //! those files changes, the project is not trusted any more until the person looked again.
 
@@ -19,7 +19,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Folders below `.ai` whose files can run, or decide what runs.
-pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "parsers"];
+pub const FOLDERS: [&str; 6] = ["tools", "config", "context", "extensions", "parsers", "prompts/mcp"];
 
 /// Extensions that were written for pi, beside `.ai`.
 const OF_PI: &str = "../.pi/extensions";

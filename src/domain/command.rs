@@ -362,7 +362,7 @@ impl QueuedPrompt {
     pub fn follow(queue: &mut Vec<Self>, event: &PromptEvent) {
         match event {
             PromptEvent::PromptQueued { .. } => queue.extend(Self::of(event)),
-            PromptEvent::PromptWithdrawn { prompt }
+            PromptEvent::PromptWithdrawn { prompt, .. }
             | PromptEvent::PromptHandled { prompt, .. }
             | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
                 queue.retain(|queued| queued.prompt != *prompt);

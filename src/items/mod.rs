@@ -19,6 +19,7 @@ pub mod prompt_file;
 pub mod provider_query;
 pub mod regular;
 pub mod search;
+pub mod server_prompt;
 pub mod signature;
 pub mod space;
 pub mod tool;

@@ -1,9 +1,12 @@
 //! Skills and prompt templates: texts that a person puts into a prompt by their name, `/skill:NAME` and `/NAME`.
 //!
 //! A skill is a folder with a `SKILL.md`; a template is a Markdown file. Both begin with metadata between two lines `---`.
+//! A prompt of an MCP server is a template, too, whose text the server has ([`server_prompt`](super::server_prompt)).
 //! The grammar of a template's arguments is that of pi, in one pass over the text: what is put in is not looked at again.
 
-use crate::domain::Space;
+use super::server_prompt::ServerPrompt;
+use crate::domain::{Space, nearest};
+use serde_json::Map;
 use serde_yaml::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -31,6 +34,26 @@ pub struct PromptFile {
     pub space: Space,
     /// Whether the model is told of it.
     pub listed: bool,
+    /// The prompt of an MCP server that it is; none where the file holds the text.
+    pub asks: Option<ServerPrompt>,
+}
+
+/// What stands for the name of a skill or a template.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expanded<'a> {
+    Skill(&'a PromptFile, String),
+    Template(&'a PromptFile, String),
+    /// A server has its text, and is to be asked with these arguments.
+    Asks(&'a PromptFile, &'a ServerPrompt, Map<String, serde_json::Value>),
+}
+
+/// Why nothing stands for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpandError {
+    /// The file cannot be read.
+    Unread(String),
+    /// What was written does not fit the prompt of a server, or there is none of that name.
+    Unfit(String),
 }
 
 /// What there is, and what is wrong with the files.
@@ -54,6 +77,9 @@ const PERSONAL_SKILLS: [&str; 4] = [".ai/skills", ".pi/agent/skills", ".agents/s
 /// The same of templates.
 const TEMPLATES: [&str; 3] = [".ai/prompts", ".pi/prompts", ".claude/commands"];
 const PERSONAL_TEMPLATES: [&str; 3] = [".ai/prompts", ".pi/agent/prompts", ".claude/commands"];
+/// Prompts of MCP servers, in a folder for each server; and how the names of such templates begin.
+const OF_SERVERS: &str = ".ai/prompts/mcp";
+const SERVER_PREFIX: &str = "mcp/";
 
 impl PromptFiles {
     /// Looks for skills and templates: those of the project hide those of the person. `home` is the folder that holds the
@@ -77,6 +103,14 @@ impl PromptFiles {
             let files = entries(&root.join(place)).into_iter().filter(|path| is_markdown(path) && path.is_file());
             for file in files.filter(|file| all.lies_inside(root, file)).collect::<Vec<_>>() {
                 all.template(&file, space, &mut seen);
+            }
+        }
+        for (root, space) in [(project, Space::Project), (home, Space::User)] {
+            let folders = entries(&root.join(OF_SERVERS)).into_iter().filter(|path| path.is_dir());
+            for file in folders.flat_map(|folder| entries(&folder)).filter(|path| is_yaml(path) && path.is_file()) {
+                if all.lies_inside(root, &file) {
+                    all.server_prompt(&file, space, &mut seen);
+                }
             }
         }
         all
@@ -152,8 +186,8 @@ impl PromptFiles {
         }
         if self.skills.len() < MOST {
             let listed = head.get("disable-model-invocation").and_then(Value::as_bool) != Some(true);
-            let (hint, file) = (None, file.to_owned());
-            self.skills.push(PromptFile { name, description, hint, file, space, listed });
+            let (hint, file, asks) = (None, file.to_owned(), None);
+            self.skills.push(PromptFile { name, description, hint, file, space, listed, asks });
         }
     }
 
@@ -178,26 +212,70 @@ impl PromptFiles {
         };
         let description = field("description").map_or_else(short, str::to_owned);
         let hint = field("argument-hint").map(str::to_owned);
-        self.templates.push(PromptFile { name, description, hint, file: file.to_owned(), space, listed: false });
+        let file = file.to_owned();
+        self.templates.push(PromptFile { name, description, hint, file, space, listed: false, asks: None });
     }
 
-    /// The text that stands for `/skill:NAME …` or `/NAME …`, and what it came from; none where it names neither.
+    /// A prompt of a server, in the folder of that server.
+    fn server_prompt(&mut self, file: &Path, space: Space, seen: &mut BTreeSet<PathBuf>) {
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.to_owned())) {
+            return;
+        }
+        let (folder, stem) = (file.parent().and_then(Path::file_name), file.file_stem());
+        let (Some(folder), Some(stem)) = (folder, stem) else { return };
+        let name = format!("{SERVER_PREFIX}{}/{}", folder.to_string_lossy(), stem.to_string_lossy());
+        if self.templates.iter().any(|known| known.name == name) || self.templates.len() >= MOST {
+            return;
+        }
+        match read(file).and_then(|text| ServerPrompt::read(&text)) {
+            Ok((about, asks)) => {
+                let description = about.split_whitespace().collect::<Vec<_>>().join(" ");
+                let (hint, file, asks) = (asks.hint(), file.to_owned(), Some(asks));
+                self.templates.push(PromptFile { name, description, hint, file, space, listed: false, asks });
+            }
+            Err(why) => self.problems.push(format!("{}: {why}", file.display())),
+        }
+    }
+
+    /// What stands for `/skill:NAME …` or `/NAME …`; none where it names neither.
     ///
     /// # Errors
-    /// Why the file cannot be read.
-    pub fn expand(&self, text: &str) -> Result<Option<(&PromptFile, bool, String)>, String> {
+    /// [`ExpandError`]
+    pub fn expand(&self, text: &str) -> Result<Option<Expanded<'_>>, ExpandError> {
         let Some(rest) = text.strip_prefix('/') else { return Ok(None) };
         // A skill's name ends at a space; a template's at any white space.
         if let Some(rest) = rest.strip_prefix("skill:") {
             let (name, arguments) = rest.split_once(' ').unwrap_or((rest, ""));
             let Some(skill) = self.skills.iter().find(|skill| skill.name == name) else { return Ok(None) };
-            return Ok(Some((skill, true, skill_text(skill, arguments)?)));
+            return Ok(Some(Expanded::Skill(skill, skill_text(skill, arguments).map_err(ExpandError::Unread)?)));
         }
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let Some(template) = self.templates.iter().find(|template| template.name == name) else { return Ok(None) };
-        let file = read(&template.file).map_err(|why| format!("{}: {why}", template.file.display()))?;
+        let Some(template) = self.templates.iter().find(|template| template.name == name) else {
+            return self.unknown_of_server(name).map_or(Ok(None), |why| Err(ExpandError::Unfit(why)));
+        };
+        if let Some(asks) = &template.asks {
+            let values = asks.values(&format!("/{name}"), &arguments_of(arguments)).map_err(ExpandError::Unfit)?;
+            return Ok(Some(Expanded::Asks(template, asks, values)));
+        }
+        let unread = |why| ExpandError::Unread(format!("{}: {why}", template.file.display()));
+        let file = read(&template.file).map_err(unread)?;
         let (_, body) = split(&file);
-        Ok(Some((template, false, fill(body, &arguments_of(arguments)))))
+        Ok(Some(Expanded::Template(template, fill(body, &arguments_of(arguments)))))
+    }
+
+    /// What to say of the name of a prompt that a known server does not have; none where it names no known server.
+    fn unknown_of_server(&self, name: &str) -> Option<String> {
+        let (server, prompt) = name.strip_prefix(SERVER_PREFIX)?.split_once('/')?;
+        let folder = format!("{SERVER_PREFIX}{server}/");
+        let known: Vec<&str> = self.templates.iter().filter_map(|one| one.name.strip_prefix(&folder)).collect();
+        if known.is_empty() || prompt.is_empty() || prompt.contains('/') {
+            return None;
+        }
+        let near = nearest(prompt, known.iter().copied()).map(|near| format!(" (did you mean /{folder}{near}?)"));
+        let near = near.unwrap_or_default();
+        Some(format!(
+            "the MCP server {server} has no prompt `{prompt}`{near}; levain mcp refresh {server} asks for new ones"
+        ))
     }
 }
 
@@ -238,6 +316,10 @@ fn skills_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 
 fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md")
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml")
 }
 
 /// What a folder holds, by name, without what is hidden.
@@ -372,9 +454,9 @@ mod tests {
         let names: Vec<_> = found.skills.iter().map(|skill| (skill.name.as_str(), skill.listed)).collect();
         assert_eq!(names, [("cook", true), ("quick", false), ("bake", true)]);
         assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
-        let (skill, is_skill, text) = found.expand("/skill:cook  a  soup ").unwrap().unwrap();
+        let Some(Expanded::Skill(skill, text)) = found.expand("/skill:cook  a  soup ").unwrap() else { panic!() };
         let file = folder.path().join(".ai/skills/cook");
-        assert!(is_skill && skill.name == "cook");
+        assert_eq!(skill.name, "cook");
         let shown = file.display();
         assert_eq!(
             text,
@@ -420,8 +502,41 @@ mod tests {
             told,
             [("fix", "Fixes".to_owned(), Some("ISSUE".to_owned())), ("long", format!("{}...", "x".repeat(60)), None)]
         );
-        assert_eq!(found.expand("/fix 12 now").unwrap().unwrap().2, "Fix #12 now.");
+        let Some(Expanded::Template(_, text)) = found.expand("/fix 12 now").unwrap() else { panic!() };
+        assert_eq!(text, "Fix #12 now.");
         assert_eq!(found.expand("/fx 12").unwrap(), None);
+    }
+
+    #[test]
+    fn a_prompt_of_a_server_is_a_template_of_the_nearest_space_that_nobody_fills_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |about: &str| {
+            format!(
+                "description: |\n  {about}\nprompt: {{server: mcp/servers/sky, name: forecast/7}}\narguments: [{{name: city, required: true}}]\n"
+            )
+        };
+        write(folder.path(), ".ai/prompts/mcp/sky/forecast_7.yaml", &file("Of the\n  project"));
+        write(folder.path(), "home/.ai/prompts/mcp/sky/forecast_7.yaml", &file("mine"));
+        write(folder.path(), "home/.ai/prompts/mcp/sky/bad.yaml", "prompt: 3");
+        let found = PromptFiles::find(folder.path(), &folder.path().join("home"));
+        let [only] = found.templates.as_slice() else { panic!("{found:?}") };
+        assert_eq!((only.name.as_str(), only.description.as_str()), ("mcp/sky/forecast_7", "Of the project"));
+        assert_eq!((only.hint.as_deref(), only.space), (Some("CITY"), Space::Project));
+        assert!(found.problems[0].contains("bad.yaml: names no `prompt`"), "{:?}", found.problems);
+        let Some(Expanded::Asks(_, asks, values)) = found.expand("/mcp/sky/forecast_7 'New York'").unwrap() else {
+            panic!()
+        };
+        assert_eq!((asks.name.as_str(), values["city"].as_str()), ("forecast/7", Some("New York")));
+        for (text, why) in [
+            ("/mcp/sky/forecast_7", "needs `city`"),
+            ("/mcp/sky/forecast", "has no prompt `forecast` (did you mean /mcp/sky/forecast_7?)"),
+        ] {
+            let Err(ExpandError::Unfit(told)) = found.expand(text) else { panic!("{text}") };
+            assert!(told.contains(why), "{told}");
+        }
+        for text in ["/mcp/sea/forecast", "/mcp/sky", "/mcp/sky/forecast/7"] {
+            assert_eq!(found.expand(text).unwrap(), None, "{text}");
+        }
     }
 
     proptest::proptest! {

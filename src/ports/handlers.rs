@@ -60,6 +60,18 @@ pub struct Expansion {
     pub place: HandlerPlace,
     /// What the prompt is now.
     pub text: String,
+    /// Who was asked for it, in words; nothing where it is the text of the file.
+    pub said: String,
+}
+
+/// Why nothing stands for the name of a skill or a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotExpanded {
+    /// It cannot be read. The text is used as it is.
+    AsWritten(String),
+    /// Who has its text did not give it, or what was written does not fit it. Nothing is sent, and the person keeps what they
+    /// wrote.
+    GivenBack(String),
 }
 
 /// Everybody who is asked in a thread.
@@ -144,13 +156,13 @@ pub trait Handlers: Send + Sync {
         Box::pin(std::future::ready(Err(format!("there is no command {name}"))))
     }
 
-    /// The text of the skill or template that `text` names; none where it names none. Reads files, so it is called off the
-    /// loop, and only with a text that begins with `/`.
+    /// The text of the skill or template that `text` names, which begins with `/`; none where it names none. Where it is a
+    /// prompt of an MCP server, that is asked, unless nothing may run now: then there is none. Losing the future ends the asking.
     ///
     /// # Errors
-    /// Why the one it names cannot be read. The text is used as it is then.
-    fn expand(&self, _text: &str) -> Result<Option<Expansion>, String> {
-        Ok(None)
+    /// [`NotExpanded`]
+    fn expand(&self, _text: String, _runs: bool) -> Waiting<'_, Result<Option<Expansion>, NotExpanded>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 }
 

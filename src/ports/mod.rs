@@ -19,7 +19,7 @@ pub use approvals::{Approvals, Forgetful};
 pub use beneath::Beneath;
 pub use clock::{Clock, SystemClock};
 pub use executor::{Executor, ExecutorError, ThreadSpec};
-pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHandlers};
+pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHandlers, NotExpanded};
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};

@@ -60,7 +60,7 @@ impl EnvironmentProbe {
 
     /// Somebody who trusts whom the person trusts, and gives commands what of the environment tools get too.
     pub(super) fn trusting(setup: &Setup, items: &Items) -> Self {
-        let servers = Some(Arc::new((items.clone(), setup.mcp(), Connections::default())));
+        let servers = Some(Arc::new((items.clone(), setup.mcp(), setup.connections())));
         let (dirs, environment) = (Some(setup.dirs.clone()), setup.environment());
         Self { dirs, environment, servers, ..Self::new(&setup.project.root) }
     }

@@ -5,7 +5,9 @@ use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
 use super::extension_handlers::ExtensionHandlers;
 use super::extension_tools::ExtensionTools;
+use super::server_prompts::ServerPrompts;
 use super::setup::{Setup, SetupError};
+use super::toolbox::Outside;
 use crate::domain::{Permissions, Slots, ThreadId};
 use crate::engine::driver::Budgets;
 use crate::items::Items;
@@ -56,7 +58,9 @@ impl Factory {
         let risk = planner.unacknowledged.clone();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         let extensions = Arc::new(ExtensionHandlers::new(&self.setup, Some(id.clone())));
-        hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions));
+        let connections = Arc::new(self.setup.connections());
+        let prompts = ServerPrompts::new(&self.setup, items, Some(id), Arc::clone(&connections));
+        hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions), prompts);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.
@@ -72,7 +76,8 @@ impl Factory {
             orchestrator: self.setup.orchestrator()?,
             budgets: Budgets { ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>, slots: self.setup.slots() },
         };
-        self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
+        let outside = Outside { threads: Some(Arc::new(threads)), connections };
+        self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), outside);
         let (others, permissions) = (Arc::clone(&hosting.tools), hosting.permissions.clone());
         let running = Running::default();
         let tools = Arc::new(ExtensionTools {

@@ -2,6 +2,7 @@
 //! its prompts.
 
 use super::extension_handlers::ExtensionHandlers;
+use super::server_prompts::ServerPrompts;
 use super::setup::{Setup, program};
 use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
@@ -11,10 +12,11 @@ use crate::domain::{
     Stage, State, ToDraw,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
-use crate::items::prompt_file::{Named, PromptFiles};
+use crate::items::prompt_file::{ExpandError, Expanded, Named, PromptFile, PromptFiles};
+use crate::items::server_prompt::ServerPrompt;
 use crate::items::{self, Items, Kind, Knowledge};
 use crate::ports::ThreadAccess;
-use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers};
+use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use crate::ports::tools::Waiting;
 use crate::tools::program::Program;
 use crate::tools::{Environment, Keeper, Sandbox};
@@ -44,19 +46,32 @@ struct FileHandlers {
 struct AllHandlers {
     files: FileHandlers,
     extensions: Arc<ExtensionHandlers>,
+    prompts: Arc<ServerPrompts>,
     news: Mutex<Vec<String>>,
+}
+
+/// What stands for the name of a skill or a template, or who is to be asked for it.
+enum Meant {
+    Text(Expansion),
+    Asks(PromptFile, ServerPrompt, Map<String, Value>),
 }
 
 impl Setup {
     /// Who is asked at the stages of the pipeline of a thread.
     #[must_use]
     pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
-        self.handlers_with(items, Arc::new(ExtensionHandlers::new(self, None)))
+        let prompts = ServerPrompts::new(self, items, None, Arc::new(self.connections()));
+        self.handlers_with(items, Arc::new(ExtensionHandlers::new(self, None)), prompts)
     }
 
-    /// The same with these extensions, which the thread's tools have, too.
-    pub(super) fn handlers_with(&self, items: &Items, extensions: Arc<ExtensionHandlers>) -> Arc<dyn Handlers> {
-        Arc::new(AllHandlers { files: FileHandlers::new(self, items), extensions, news: Mutex::default() })
+    /// The same with these extensions, which the thread's tools have, too, and by whom MCP servers are asked for prompts.
+    pub(super) fn handlers_with(
+        &self,
+        items: &Items,
+        extensions: Arc<ExtensionHandlers>,
+        prompts: Arc<ServerPrompts>,
+    ) -> Arc<dyn Handlers> {
+        Arc::new(AllHandlers { files: FileHandlers::new(self, items), extensions, prompts, news: Mutex::default() })
     }
 
     /// The skills and templates that a prompt can name.
@@ -282,6 +297,7 @@ impl Handlers for AllHandlers {
     }
 
     fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        self.prompts.join(Arc::clone(&thread));
         self.extensions.join(thread);
     }
 
@@ -352,8 +368,28 @@ impl Handlers for AllHandlers {
         Box::pin(self.extensions.command(name, arguments))
     }
 
-    fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {
-        self.files.expand(text, &self.extensions.named())
+    fn expand(&self, text: String, runs: bool) -> Waiting<'_, Result<Option<Expansion>, NotExpanded>> {
+        let (root, home, named) = (self.files.root.clone(), self.files.home.clone(), self.extensions.named());
+        Box::pin(async move {
+            let look = tokio::task::spawn_blocking(move || meant(&root, &home, &named, &text)).await;
+            let meant = look.unwrap_or_else(|failed| Err(NotExpanded::AsWritten(failed.to_string())));
+            // What is still being written does not have to fit.
+            if !runs && matches!(meant, Err(NotExpanded::GivenBack(_))) {
+                return Ok(None);
+            }
+            match meant? {
+                None => Ok(None),
+                Some(Meant::Text(expansion)) => Ok(Some(expansion)),
+                Some(Meant::Asks(..)) if !runs => Ok(None),
+                Some(Meant::Asks(file, asks, values)) => {
+                    let said = format!("the MCP server {} was asked for its prompt {}", asks.server_name(), asks.name);
+                    let text = Arc::clone(&self.prompts).ask(file.clone(), asks, values).await;
+                    let text = text.map_err(NotExpanded::GivenBack)?;
+                    let place = place_of_prompt(&file);
+                    Ok(Some(Expansion { stage: Stage::Template, name: file.name, place, text, said }))
+                }
+            }
+        })
     }
 }
 
@@ -413,12 +449,26 @@ impl FileHandlers {
         let (value, said) = self.answer(written, call).await?;
         Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
     }
+}
 
-    fn expand(&self, text: &str, named: &Named) -> Result<Option<Expansion>, String> {
-        let found = PromptFiles::find(&self.root, &self.home).with(named);
-        let Some((file, is_skill, text)) = found.expand(text)? else { return Ok(None) };
-        let stage = if is_skill { Stage::Skill } else { Stage::Template };
-        let place = HandlerPlace { file: file.file.display().to_string(), line: None };
-        Ok(Some(Expansion { stage, name: file.name.clone(), place, text }))
-    }
+/// What `text` means, by files as they are now.
+fn meant(root: &Path, home: &Path, named: &Named, text: &str) -> Result<Option<Meant>, NotExpanded> {
+    let found = PromptFiles::find(root, home).with(named);
+    let expanded = found.expand(text).map_err(|error| match error {
+        ExpandError::Unread(why) => NotExpanded::AsWritten(why),
+        ExpandError::Unfit(why) => NotExpanded::GivenBack(why),
+    })?;
+    Ok(expanded.map(|expanded| match expanded {
+        Expanded::Skill(file, text) => Meant::Text(of_file(file, Stage::Skill, text)),
+        Expanded::Template(file, text) => Meant::Text(of_file(file, Stage::Template, text)),
+        Expanded::Asks(file, asks, values) => Meant::Asks(file.clone(), asks.clone(), values),
+    }))
+}
+
+fn of_file(file: &PromptFile, stage: Stage, text: String) -> Expansion {
+    Expansion { stage, name: file.name.clone(), place: place_of_prompt(file), text, said: String::new() }
+}
+
+fn place_of_prompt(file: &PromptFile) -> HandlerPlace {
+    HandlerPlace { file: file.file.display().to_string(), line: None }
 }

@@ -38,10 +38,13 @@ impl Write for &Lazy {
 }
 
 fn filter() -> EnvFilter {
-    std::env::var("LEVAIN_LOG")
-        .ok()
-        .and_then(|text| EnvFilter::try_new(text).ok())
-        .unwrap_or_else(|| EnvFilter::new("warn"))
+    let said = std::env::var("LEVAIN_LOG").ok().and_then(|text| EnvFilter::try_new(text).ok());
+    let filter = said.unwrap_or_else(|| EnvFilter::new("warn"));
+    // What it logs of signing in has codes and tokens in it.
+    match "rmcp::transport::auth=warn".parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => EnvFilter::new("warn"),
+    }
 }
 
 /// Logs of a screen or a headless command go to `path`.

@@ -41,6 +41,7 @@ pub mod people;
 pub mod pipeline;
 pub mod replay;
 pub mod secrets;
+mod server_prompts;
 pub mod setup;
 mod stamp;
 pub mod toolbox;

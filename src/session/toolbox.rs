@@ -12,7 +12,7 @@ use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
 use crate::store::content::KeptTexts;
-use crate::tools::mcp::With;
+use crate::tools::mcp::{Connections, Tokens, With};
 use crate::tools::page::Reader;
 use crate::tools::{self, Claim, Environment, Keeper, Reach, Root, Sandbox, ToolContext, Toolbox, Trusts};
 use crate::worker::host::Hosting;
@@ -23,23 +23,31 @@ use std::sync::Arc;
 /// Lets `fetch` ask private addresses too.
 const PRIVATE: &str = "LEVAIN_FETCH_PRIVATE";
 
+/// What the tools of a thread reach outside of it.
+pub(super) struct Outside {
+    /// The other threads.
+    pub(super) threads: Option<Arc<dyn Threads>>,
+    /// MCP servers.
+    pub(super) connections: Arc<Connections>,
+}
+
 impl Setup {
     /// Gives a thread its tools and its permissions, with what was answered for earlier. `allowed` are patterns for which
     /// nobody needs to be asked in this run.
-    pub fn equip(
+    pub(super) fn equip(
         &self,
         hosting: &mut Hosting,
         items: &Items,
         permissions: Permissions,
         allowed: Vec<String>,
-        threads: Option<Arc<dyn Threads>>,
+        outside: Outside,
     ) {
         let permissions = self.answered(permissions, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).output();
-        let context = self.tool_context(items, &permissions, Some(output), threads);
+        let context = self.tool_context(items, &permissions, Some(output), outside.threads);
         let environment = context.environment.with(PARENT, hosting.thread_id.as_str());
-        hosting.tools = Arc::new(Toolbox::new(ToolContext { environment, ..context }));
+        hosting.tools = Arc::new(Toolbox::sharing(ToolContext { environment, ..context }, outside.connections));
         hosting.permissions = permissions;
     }
 
@@ -63,6 +71,18 @@ impl Setup {
             environment: self.environment(),
             confinement: None,
         }
+    }
+
+    /// Where the tokens lie of MCP servers that the person signed in to.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        Tokens::in_folder(self.dirs.mcp_tokens())
+    }
+
+    /// Connections to MCP servers, for one thread.
+    #[must_use]
+    pub(super) fn connections(&self) -> Connections {
+        Connections::signed_in(self.tokens())
     }
 
     /// How commands of models are confined here.

@@ -147,13 +147,19 @@ pub struct Toolbox {
 struct Shared {
     context: ToolContext,
     names: Mutex<LineNames>,
-    connections: mcp::Connections,
+    connections: Arc<mcp::Connections>,
 }
 
 impl Toolbox {
     #[must_use]
     pub fn new(context: ToolContext) -> Self {
-        Self { shared: Arc::new(Shared { context, names: Mutex::default(), connections: mcp::Connections::default() }) }
+        Self::sharing(context, Arc::default())
+    }
+
+    /// With connections to MCP servers that others use, too.
+    #[must_use]
+    pub fn sharing(context: ToolContext, connections: Arc<mcp::Connections>) -> Self {
+        Self { shared: Arc::new(Shared { context, names: Mutex::default(), connections }) }
     }
 }
 

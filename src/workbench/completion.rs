@@ -82,7 +82,8 @@ impl Model {
         let line = self.composer.first_line();
         if let Some(rest) = line.strip_prefix('/')
             && self.composer.ends_first_line()
-            && !rest.contains([' ', '/'])
+            && !rest.contains(' ')
+            && (!rest.contains('/') || self.browser.prompts.iter().any(|row| row.word.starts_with(line)))
         {
             return Some(line.to_owned());
         }

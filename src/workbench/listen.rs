@@ -311,7 +311,10 @@ impl Model {
             && let Some(queued) = QueuedPrompt::of(event)
         {
             self.queued_in_log(queued.without_texts());
-        } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
+        } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why }) = &record.event {
+            if why.is_some() {
+                self.given_back(*prompt);
+            }
             if let Some(state) = &mut self.view.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);
             }

@@ -8,6 +8,7 @@ use super::perform::slash;
 use super::thread_view::{Link, PendingPrompt, Phase, Sent};
 use super::transcript::{Kind, Prompt};
 use crate::commands::TABLE;
+use crate::domain::command::QueuedPrompt;
 use crate::domain::event::PromptMode;
 use crate::domain::{FrozenRequest, Mentions, ToAttach, nearest};
 use crate::worker::protocol::Command;
@@ -236,6 +237,25 @@ impl Model {
         }
         self.complete();
         self.changed = true;
+    }
+
+    /// Nothing could be made of a prompt. Whoever sent it has its text in the draft again.
+    pub(super) fn given_back(&mut self, prompt: u64) {
+        if self.view.waits.iter().any(|waits| waits.prompt == Some(prompt)) {
+            self.give_back(|waits| waits.prompt == Some(prompt));
+            if self.view.activity.phase == Phase::Sending && self.view.waits.is_empty() {
+                self.enter(Phase::Idle);
+            }
+            return;
+        }
+        let own = format!("{}-", self.screen);
+        let is_own = |queued: &&QueuedPrompt| {
+            queued.prompt == prompt && queued.client.as_ref().is_some_and(|client| client.starts_with(&own))
+        };
+        if let Some(text) = self.view.queue().iter().find(is_own).map(|queued| queued.text.clone()) {
+            self.composer.put_back(&text);
+            self.complete();
+        }
     }
 
     /// Withdraws the newest queued prompt and puts it into the draft.

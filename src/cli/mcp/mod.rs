@@ -1,5 +1,6 @@
 //! `levain mcp`: the servers whose tools threads can call, and levain as such a server.
 
+mod login;
 mod serve;
 
 use super::failure::{Failure, code, written};
@@ -9,7 +10,7 @@ use crate::items::{Found, Items, Kind, Tool};
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
 use crate::tools::mcp::{
-    Listed, SERVERS, Server, ServerFile, Transport, discover, file_name, resource_file, tool_file,
+    Listed, SERVERS, Server, ServerFile, Transport, discover, file_name, prompt_file, resource_file, tool_file,
 };
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -27,7 +28,7 @@ pub(super) struct McpArguments {
 
 #[derive(Debug, Subcommand)]
 enum McpCommand {
-    /// Add a server, ask it what it offers, and keep its tools as items
+    /// Add a server, ask it what it offers, and keep its tools, resources and prompts
     Add(AddArguments),
     /// Take over the servers of another program's file, such as a project's .mcp.json
     Import(ImportArguments),
@@ -39,6 +40,10 @@ enum McpCommand {
     Refresh(NamedArguments),
     /// Remove a server with its tools
     Remove(NamedArguments),
+    /// Sign in to a server that asks for it, in your browser
+    Login(login::LoginArguments),
+    /// Forget that you signed in to servers
+    Logout(NamedArguments),
     /// Be a server: directives as tools, threads as resources, requests to look at. Over standard input and output
     Serve,
 }
@@ -136,6 +141,8 @@ pub(super) fn run(common: &Common, arguments: &McpArguments) -> Result<ExitCode,
         McpCommand::Test(arguments) => each(&setup, arguments, |setup, name| Ok(ask(setup, name)?.0)),
         McpCommand::Refresh(arguments) => each(&setup, arguments, refresh),
         McpCommand::Remove(arguments) => remove(&setup, arguments),
+        McpCommand::Login(arguments) => login::login(&setup, arguments),
+        McpCommand::Logout(arguments) => login::logout(&setup, &arguments.names, arguments.json),
         McpCommand::Serve => serve::run(&setup),
     }
 }
@@ -378,13 +385,14 @@ fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Fa
         Err(_told) => return Ok((line, None)),
     };
     let file = items.file(found.item);
-    let asked = runtime()?.block_on(discover(&server, &setup.mcp()));
+    let asked = runtime()?.block_on(discover(&server, &setup.mcp(), &setup.tokens()));
     match asked {
         Ok(listed) => {
             line.tools = listed.tools.len();
             line.tokens = listed.tools.iter().map(|(_, text, schema)| tokens(text, schema).0).sum();
             line.server = Some(listed.told.clone());
-            (line.resources, line.prompts) = (listed.resources.as_ref().map(Vec::len), Some(listed.prompts));
+            line.resources = listed.resources.as_ref().map(Vec::len);
+            line.prompts = listed.prompts.as_ref().map(Vec::len);
             Ok((line, Some((server, file, listed))))
         }
         Err(why) => {
@@ -402,11 +410,14 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
         return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
     }
     let tools = listed.tools.iter().map(|(tool, text, schema)| (tool, tool_file(&server, tool, text, schema)));
-    let [of_tools, of_resources] = folders(&file, name)?;
+    let [of_tools, of_resources, of_prompts] = folders(&file, name)?;
     keep(&of_tools, &server.id, tools)?;
     if let Some(resources) = &listed.resources {
         let files = resources.iter().map(|(uri, name, text)| (name, resource_file(&server, uri, name, text)));
         keep(&of_resources, &server.id, files)?;
+    }
+    if let Some(prompts) = &listed.prompts {
+        keep(&of_prompts, &server.id, prompts.iter().map(|prompt| (&prompt.name, prompt_file(&server, prompt))))?;
     }
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let text = fs::read_to_string(&file).unwrap_or_default();
@@ -418,12 +429,12 @@ fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
     Ok(line)
 }
 
-/// The folders that hold what a server offers: its tools, and its resources. A link that leads out of their space is
+/// The folders that hold what a server offers: its tools, its resources, and its prompts. A link that leads out of their space is
 /// refused: what lies there is nobody's here to write or remove.
-fn folders(server: &Path, name: &str) -> Result<[PathBuf; 2], Failure> {
+fn folders(server: &Path, name: &str) -> Result<[PathBuf; 3], Failure> {
     let tools = server.parent().and_then(Path::parent).unwrap_or(Path::new("."));
     let space = tools.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let folders = [tools.join(name), space.join("knowledge/mcp").join(name)];
+    let folders = [tools.join(name), space.join("knowledge/mcp").join(name), space.join("prompts/mcp").join(name)];
     let inside = fs::canonicalize(space).unwrap_or_else(|_| space.to_owned());
     for folder in &folders {
         let there = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
@@ -438,7 +449,7 @@ fn folders(server: &Path, name: &str) -> Result<[PathBuf; 2], Failure> {
 fn is_of(path: &Path, server: &str) -> bool {
     let file: Value =
         fs::read_to_string(path).ok().and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default();
-    ["/config/server", "/resource/server"]
+    ["/config/server", "/resource/server", "/prompt/server"]
         .iter()
         .any(|place| file.pointer(place).and_then(Value::as_str) == Some(server))
 }
@@ -474,20 +485,26 @@ fn each(
 ) -> Result<ExitCode, Failure> {
     let mut failed = false;
     for name in &arguments.names {
-        let items = setup.items();
-        let of_project = servers(&items)
-            .iter()
-            .any(|(other, found)| other == name && items.space(found.item) == crate::domain::Space::Project);
-        if of_project && !setup.trust().allows() {
-            let failure =
-                Failure::new(format!("`{name}` is a server of this project, which you have not trusted as it is"));
-            return Err(failure.hint("levain trust"));
-        }
+        trusted(setup, name)?;
         let line = ask(setup, name)?;
         failed |= line.error.is_some();
         tell(&line, arguments.json)?;
     }
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+}
+
+/// Refuses a server of a project that nobody has trusted as it is.
+fn trusted(setup: &Setup, name: &str) -> Result<(), Failure> {
+    let items = setup.items();
+    let of_project = servers(&items)
+        .iter()
+        .any(|(other, found)| other == name && items.space(found.item) == crate::domain::Space::Project);
+    if of_project && !setup.trust().allows() {
+        let failure =
+            Failure::new(format!("`{name}` is a server of this project, which you have not trusted as it is"));
+        return Err(failure.hint("levain trust"));
+    }
+    Ok(())
 }
 
 fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure> {
@@ -502,6 +519,9 @@ fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure
         let folders = folders(&file, name)?;
         let failed = |error: io::Error| Failure::new(format!("{} could not be removed: {error}", file.display()));
         fs::remove_file(&file).map_err(failed)?;
+        if items.space(found.item) == crate::domain::Space::User {
+            setup.tokens().forget(&format!("{SERVERS}{name}")).map_err(failed)?;
+        }
         for folder in folders {
             for path in written_for(&folder, &format!("{SERVERS}{name}")) {
                 fs::remove_file(path).map_err(failed)?;

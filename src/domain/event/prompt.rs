@@ -29,8 +29,13 @@ pub enum PromptEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client: Option<String>,
     },
-    /// A queued prompt was taken back before it was used.
-    PromptWithdrawn { prompt: u64 },
+    /// A queued prompt was taken back before it was used, or was given back to the person.
+    PromptWithdrawn {
+        prompt: u64,
+        /// Why nothing could be made of it, where nobody took it back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// Queued prompts stand in this order from here on, before those that are not named.
     QueueArranged { prompts: Vec<u64> },
     /// What waits after the person stopped the thread is taken now.
@@ -90,8 +95,9 @@ impl PromptEvent {
             Self::PromptHandled { by, .. } => {
                 Some(Note { kind: NoteKind::Info, text: format!("handled by {by}: no model was called") })
             }
+            Self::PromptWithdrawn { why: Some(why), .. } => Some(Note { kind: NoteKind::Warning, text: why.clone() }),
             Self::PromptQueued { .. }
-            | Self::PromptWithdrawn { .. }
+            | Self::PromptWithdrawn { why: None, .. }
             | Self::QueueArranged { .. }
             | Self::QueueReleased {}
             | Self::CognitionIn { .. } => None,

@@ -42,7 +42,7 @@ impl<A: Audience> Driver<A> {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
                 }
-                self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt })).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why: None })).await?;
                 self.pipeline.forget_prompt(prompt);
             }
             Command::Cancel { scope } if self.blocked.is_some() => {

@@ -318,6 +318,11 @@ impl<A: Audience> Driver<A> {
         if !self.thread.queue.iter().any(|known| known.prompt == prompt) {
             return;
         }
+        if let Some(why) = made.given_back {
+            return self
+                .todo
+                .push_back(Effect::Emit(Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why: Some(why) })));
+        }
         let steps = self.kept_steps(made.asked);
         if let Some(by) = made.handled {
             let handled = PromptEvent::PromptHandled { prompt, text: queued.text, by, steps };

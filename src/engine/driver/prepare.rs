@@ -6,8 +6,10 @@ use crate::domain::{
 };
 use crate::engine::thread::Thread;
 use crate::pipeline::{Chain, differs, edited, to_json, told};
+use crate::ports::NotExpanded;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// What became of a prompt.
 #[derive(Debug, Default)]
@@ -22,6 +24,8 @@ pub(super) struct PromptMade {
     pub(super) asked: Vec<Asked>,
     /// Somebody gave it up.
     pub(super) aborted: bool,
+    /// Why the person keeps what they wrote.
+    pub(super) given_back: Option<String>,
 }
 
 /// Takes a prompt through its stages.
@@ -51,6 +55,9 @@ pub(super) async fn prepare_prompt(
     }
     if made.text.starts_with('/') {
         expand(asking, &mut made).await;
+        if made.given_back.is_some() {
+            return made;
+        }
     }
     if let Some(system) = system.filter(|_| asking.has(Stage::BeforeAgentStart)) {
         begin(asking, &mut made, system).await;
@@ -58,10 +65,10 @@ pub(super) async fn prepare_prompt(
     made
 }
 
-/// Puts the text of the skill or template in the place of its name.
+/// Puts the text of the skill or template in the place of its name. A prompt of a server that is not to be had stays with the
+/// person who wrote its name.
 async fn expand(asking: &Asking, made: &mut PromptMade) {
-    let (handlers, text) = (Arc::clone(&asking.handlers), made.text.clone());
-    let expanded = tokio::task::spawn_blocking(move || handlers.expand(&text)).await;
+    let name = made.text.split_whitespace().next().unwrap_or_default().to_owned();
     let step = |stage, handler: String, place, outcome| Step {
         stage,
         handler,
@@ -74,20 +81,25 @@ async fn expand(asking: &Asking, made: &mut PromptMade) {
         said: String::new(),
         edited: false,
     };
-    match expanded.unwrap_or_else(|failed| Err(failed.to_string())) {
+    let begun = Instant::now();
+    match asking.expanded(&name, made.text.clone()).await {
         Ok(None) => {}
         Ok(Some(expansion)) => {
             let before = Some(json!({"text": made.text}).into());
             let after = Some(json!({"text": expansion.text}).into());
-            let step = step(expansion.stage, expansion.name, Some(expansion.place), StepOutcome::Changed);
+            let mut step = step(expansion.stage, expansion.name, Some(expansion.place), StepOutcome::Changed);
+            if !expansion.said.is_empty() {
+                step.took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                step.said = expansion.said;
+            }
             made.asked.push(Asked { step, before, after });
             made.text = expansion.text;
         }
-        Err(error) => {
-            let name = made.text.split_whitespace().next().unwrap_or_default().to_owned();
+        Err(NotExpanded::AsWritten(error)) => {
             let step = step(Stage::Skill, name, None, StepOutcome::Failed { error });
             made.asked.push(Asked { step, before: None, after: None });
         }
+        Err(NotExpanded::GivenBack(why)) => made.given_back = Some(format!("{name} was not sent: {why}")),
     }
 }
 

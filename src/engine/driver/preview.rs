@@ -73,6 +73,9 @@ async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, 
     } else {
         PromptMade { text: text.clone(), images, ..PromptMade::default() }
     };
+    if let Some(why) = prepared.given_back {
+        return Err(why);
+    }
     // A directive can begin without a word of the person's; what goes on needs one.
     let history = if prepared.text.trim().is_empty() && !thread.history.is_empty() {
         thread.history.clone()

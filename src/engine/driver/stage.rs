@@ -6,13 +6,16 @@
 use crate::domain::command::{Breakpoint, Resume};
 use crate::domain::{Saw, Stage, Step, StepOutcome};
 use crate::pipeline::{Chain, Merged};
-use crate::ports::{Handler, HandlerCall, HandlerReply, Handlers};
+use crate::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use serde_json::Value;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep};
+
+/// How long a text may take before people are told that it is waited for.
+const SHORT: Duration = Duration::from_millis(100);
 
 /// What somebody who watches is told while handlers are asked.
 #[derive(Debug)]
@@ -156,6 +159,27 @@ impl Asking {
         Passed { chain, asked, aborted: false }
     }
 
+    /// What stands for the skill or template that `text` names with its first word, `name`. Where somebody else has to be asked
+    /// for it, a person sees that they wait, and can stop it. In a thread that another started nobody is asked: its prompts
+    /// come from models, which ask servers by tools that they were granted.
+    pub(super) async fn expanded(&self, name: &str, text: String) -> Result<Option<Expansion>, NotExpanded> {
+        let is_child = self.facts.get("depth").and_then(Value::as_u64).is_some_and(|depth| depth > 0);
+        let expanding = self.handlers.expand(text, self.runs && !is_child);
+        let Some(watch) = &self.watch else { return expanding.await };
+        let mut expanding = pin!(expanding);
+        // What a file says is there before anybody could see a word of it.
+        if let Ok(done) = tokio::time::timeout(SHORT, &mut expanding).await {
+            return done;
+        }
+        let handler = name.trim_start_matches('/').to_owned();
+        let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage: Stage::Template, handler });
+        tokio::select! {
+            biased;
+            done = &mut expanding => done,
+            () = watch.skip.notified() => Err(NotExpanded::GivenBack("you did not wait for it".to_owned())),
+        }
+    }
+
     /// Stands still before a handler where somebody wants that.
     async fn pause(&self, handler: &Handler, chain: &Chain) -> Option<Resume> {
         let watch = self.watch.as_ref()?;
@@ -297,5 +321,45 @@ fn blocked(chain: &Chain) -> String {
         | Chain::BeforeProviderRequest { .. }
         | Chain::ToolResult { .. }
         | Chain::Observe { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::HandlerPlace;
+    use crate::ports::Handler;
+    use crate::ports::tools::Waiting;
+    use serde_json::json;
+
+    /// Templates whose text is whether somebody may be asked for it.
+    struct Told;
+
+    impl Handlers for Told {
+        fn at(&self, _stage: Stage) -> Vec<Handler> {
+            Vec::new()
+        }
+
+        fn ask<'a>(&'a self, _: &'a Handler, _: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
+            Box::pin(std::future::pending())
+        }
+
+        fn expand(&self, text: String, runs: bool) -> Waiting<'_, Result<Option<Expansion>, NotExpanded>> {
+            let place = HandlerPlace { file: String::new(), line: None };
+            let (name, said) = (text, String::new());
+            let expansion = Expansion { stage: Stage::Template, name, place, text: runs.to_string(), said };
+            Box::pin(std::future::ready(Ok(Some(expansion))))
+        }
+    }
+
+    #[tokio::test]
+    async fn servers_are_asked_for_prompts_of_people_alone() {
+        for (depth, runs, asked) in [(0, true, "true"), (0, false, "false"), (1, true, "false"), (2, true, "false")] {
+            let handlers: Arc<dyn Handlers> = Arc::new(Told);
+            let facts = json!({ "depth": depth });
+            let asking = Asking { handlers, facts, preview: false, runs, watch: None, person: None };
+            let text = asking.expanded("/x", "/x".to_owned()).await.unwrap().unwrap().text;
+            assert_eq!(text, asked, "{depth} {runs}");
+        }
     }
 }

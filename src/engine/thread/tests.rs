@@ -229,7 +229,7 @@ fn a_withdrawn_prompt_is_never_sent() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("one");
     bench.prompt("no", PromptMode::Steer);
-    bench.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 2 }));
+    bench.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 2, why: None }));
     assert_eq!(bench.answer(Message::assistant("1"), StopReason::EndTurn), []);
 }
 

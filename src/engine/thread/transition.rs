@@ -157,7 +157,13 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
             prompted(thread)
         }
         PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
-        PromptEvent::PromptWithdrawn { prompt } | PromptEvent::PromptHandled { prompt, .. } => {
+        // Nobody is there who could write it anew.
+        PromptEvent::PromptWithdrawn { why: Some(why), .. }
+            if thread.kind == ThreadKind::OneShot && matches!(thread.phase, Phase::Taking { .. }) =>
+        {
+            vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error: why.clone() }))]
+        }
+        PromptEvent::PromptWithdrawn { prompt, .. } | PromptEvent::PromptHandled { prompt, .. } => {
             taken(thread, *prompt, false)
         }
         PromptEvent::QueueReleased {} | PromptEvent::QueueArranged { .. } => Vec::new(),

@@ -5,9 +5,16 @@
 //! calls, and is made again when it was lost. A server that hangs, floods or dies costs only its calls.
 
 mod bounded;
+mod changes;
+mod login;
+mod prompt;
 mod server;
+mod tokens;
 
-pub use server::{Listed, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
+pub use login::{Login, LoginOptions, OwnClient};
+pub use prompt::prompt_file;
+pub use server::{Listed, ListedPrompt, SERVERS, Server, ServerFile, Transport, file_name, resource_file, tool_file};
+pub use tokens::Tokens;
 
 use super::Failed;
 use super::command::{Keeper, Launch, Running, not_started};
@@ -18,13 +25,14 @@ use crate::domain::event::Process;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, tls};
 use bounded::Bounded;
-use reqwest::header::{HeaderName, HeaderValue};
+use changes::{Changes, Teller};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use rmcp::ServiceError;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientConfig, ClientRequest,
-    ContentBlock, Implementation, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResult,
-    ServerResult,
+    ContentBlock, GetPromptRequestParams, Implementation, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResult, ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -37,6 +45,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// How long making a connection may take.
@@ -51,9 +60,17 @@ const MOST_TOOLS: usize = 2_000;
 /// Most resources of one server that are looked at.
 const MOST_RESOURCES: usize = 500;
 
+/// Most prompts of one server that are looked at.
+const MOST_PROMPTS: usize = 500;
+
 /// Where a thread's connections live.
 #[derive(Debug, Default)]
-pub struct Connections(Mutex<HashMap<(String, bool), Slot>>);
+pub struct Connections {
+    slots: Mutex<HashMap<(String, bool), Slot>>,
+    teller: Teller,
+    /// Where the person's tokens lie; none are sent without.
+    tokens: Option<Tokens>,
+}
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
 
@@ -68,6 +85,17 @@ pub struct With {
 }
 
 impl Connections {
+    /// Those that send servers the tokens of whom the person signed in to.
+    #[must_use]
+    pub fn signed_in(tokens: Tokens) -> Self {
+        Self { tokens: Some(tokens), ..Self::default() }
+    }
+
+    /// By whom people are told what servers say without being asked.
+    pub fn tell_by(&self, tell: impl Fn(String) + Send + Sync + 'static) {
+        self.teller.set(tell);
+    }
+
     /// Calls a tool of `server`.
     ///
     /// # Errors
@@ -94,12 +122,36 @@ impl Connections {
             match timeout(server.timeout, asked).await {
                 Ok(Ok(result)) => Ok(resource_text(&result)),
                 Ok(Err(error)) => Err(connection.failed(&error)),
-                Err(_late) => {
-                    Err(Failed(format!("{} did not answer within {} s", server.name(), server.timeout.as_secs())))
-                }
+                Err(_late) => Err(unanswered(server)),
             }
         };
         read.await.map_err(|Failed(why)| why)
+    }
+
+    /// The text that `server` makes of its prompt `name` with these arguments.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub async fn prompt(
+        &self,
+        server: &Server,
+        name: &str,
+        arguments: Map<String, Value>,
+        with: &With,
+    ) -> Result<String, String> {
+        let asked = async {
+            let connection = self.reach(server, with, &Nobody).await?;
+            let params = GetPromptRequestParams::new(name);
+            let params = if arguments.is_empty() { params } else { params.with_arguments(arguments) };
+            match timeout(server.timeout, connection.service.peer().get_prompt(params)).await {
+                Ok(Ok(result)) => {
+                    prompt::prompt_text(&result).map_err(|why| Failed(format!("{}: {why}", server.name())))
+                }
+                Ok(Err(error)) => Err(connection.failed(&error)),
+                Err(_late) => Err(unanswered(server)),
+            }
+        };
+        asked.await.map_err(|Failed(why)| why)
     }
 
     /// The connection to `server`, made where there is none.
@@ -110,7 +162,7 @@ impl Connections {
         listener: &dyn ToolListener,
     ) -> Result<Arc<Connection>, Failed> {
         let key = (server.id.clone(), with.confinement.is_some());
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let slot = Arc::clone(self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         let mut slot = slot.lock().await;
         let alive = slot.as_ref().filter(|connection| !connection.is_closed() && connection.server == *server).cloned();
         if let Some(connection) = alive {
@@ -118,7 +170,8 @@ impl Connections {
         }
         let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
         listener.said(format!("{word} {}…\n", server.name()));
-        let made = Arc::new(Connection::make(server, with, listener).await?);
+        let about = About { changes: Changes::of(server, &self.teller), tokens: self.tokens.as_ref() };
+        let made = Arc::new(Connection::make(server, with, about, listener).await?);
         *slot = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -128,12 +181,13 @@ impl Connections {
 ///
 /// # Errors
 /// Why it could not be asked, in words.
-pub async fn discover(server: &Server, with: &With) -> Result<Listed, String> {
-    asked(server, with).await.map_err(|Failed(why)| why)
+pub async fn discover(server: &Server, with: &With, tokens: &Tokens) -> Result<Listed, String> {
+    asked(server, with, tokens).await.map_err(|Failed(why)| why)
 }
 
-async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
-    let connection = Connection::make(server, with, &Nobody).await?;
+async fn asked(server: &Server, with: &With, tokens: &Tokens) -> Result<Listed, Failed> {
+    let about = About { changes: Changes::of(server, &Teller::default()), tokens: Some(tokens) };
+    let connection = Connection::make(server, with, about, &Nobody).await?;
     let peer = connection.service.peer();
     let ask = async {
         let info = peer.peer_info();
@@ -143,7 +197,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
             all.is_some_and(|all| all.get(capability).is_some_and(|one| !one.is_null()))
         };
         let resources = if has("resources") { peer.list_all_resources().await.ok() } else { Some(Vec::new()) };
-        let prompts = if has("prompts") { peer.list_all_prompts().await.unwrap_or_default().len() } else { 0 };
+        let prompts = if has("prompts") { peer.list_all_prompts().await.ok() } else { Some(Vec::new()) };
         let told = info.and_then(|info| info.server_info.clone()).map(|told| format!("{} {}", told.name, told.version));
         Ok::<_, ServiceError>((told, tools, resources, prompts))
     };
@@ -165,6 +219,7 @@ async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
         };
         all.iter().take(MOST_RESOURCES).filter_map(told).collect()
     });
+    let prompts = prompts.map(|all| all.into_iter().take(MOST_PROMPTS).map(ListedPrompt::from).collect());
     Ok(Listed { told: told.unwrap_or_default(), tools: tools.collect(), resources, prompts })
 }
 
@@ -183,12 +238,19 @@ impl ToolListener for Nobody {
     }
 }
 
+/// What a connection is made with besides.
+struct About<'a> {
+    changes: Changes,
+    tokens: Option<&'a Tokens>,
+}
+
 /// A connection to a server. Dropping it ends a server that is a process.
 struct Connection {
     server: Server,
     service: RunningService<RoleClient, Client>,
     progress: Progress,
     said: Arc<Mutex<String>>,
+    _asking: JoinSet<()>,
     _process: Option<Running>,
 }
 
@@ -204,6 +266,7 @@ type Progress = Arc<Mutex<HashMap<String, mpsc::Sender<String>>>>;
 /// What a server can ask or tell us.
 struct Client {
     progress: Progress,
+    changes: Changes,
 }
 
 impl ClientHandler for Client {
@@ -211,6 +274,18 @@ impl ClientHandler for Client {
         let mut info = ClientConfig::default();
         info.client_info = Implementation::new("levain", env!("CARGO_PKG_VERSION"));
         info
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("tools");
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("prompts");
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.tell("resources");
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
@@ -225,9 +300,14 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    async fn make(server: &Server, with: &With, listener: &dyn ToolListener) -> Result<Self, Failed> {
+    async fn make(
+        server: &Server,
+        with: &With,
+        About { changes, tokens }: About<'_>,
+        listener: &dyn ToolListener,
+    ) -> Result<Self, Failed> {
         let progress = Progress::default();
-        let client = Client { progress: Arc::clone(&progress) };
+        let client = Client { progress: Arc::clone(&progress), changes: changes.clone() };
         let said = Arc::new(Mutex::new(String::new()));
         let (service, process) = match &server.transport {
             Transport::Stdio { command, arguments, variables, folder } => {
@@ -266,26 +346,51 @@ impl Connection {
                     Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
                 }
             }
-            Transport::Http { url, headers } => {
-                tls::prepare();
-                let mut all = HashMap::new();
-                for (name, value) in headers {
-                    let value = expanded(value, &with.environment)?;
-                    let bad = |what: &str| Failed(format!("{}: `{name}` is no {what} of HTTP", server.name()));
-                    let key: HeaderName = name.parse().map_err(|_unread| bad("header"))?;
-                    let value: HeaderValue = value.parse().map_err(|_unread| bad("value of a header"))?;
-                    all.insert(key, value);
-                }
-                let config = StreamableHttpClientTransportConfig::with_uri(expanded(url, &with.environment)?);
-                let transport = StreamableHttpClientTransport::from_config(config.custom_headers(all));
-                match timeout(CONNECT, serve_client(client, transport)).await {
-                    Ok(Ok(service)) => (service, None),
-                    Ok(Err(error)) => return Err(unreachable(server, &error.to_string(), &said)),
-                    Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
-                }
-            }
+            Transport::Http { headers, .. } => (Self::over_http(server, headers, with, client, tokens).await?, None),
         };
-        Ok(Self { server: server.clone(), service, progress, said, _process: process })
+        let asking = changes.ask(service.peer());
+        Ok(Self { server: server.clone(), service, progress, said, _asking: asking, _process: process })
+    }
+
+    async fn over_http(
+        server: &Server,
+        headers: &[(String, String)],
+        with: &With,
+        client: Client,
+        tokens: Option<&Tokens>,
+    ) -> Result<RunningService<RoleClient, Client>, Failed> {
+        tls::prepare();
+        let said = Arc::default();
+        let mut all = HashMap::new();
+        for (name, value) in headers {
+            let value = expanded(value, &with.environment)?;
+            let bad = |what: &str| Failed(format!("{}: `{name}` is no {what} of HTTP", server.name()));
+            let key: HeaderName = name.parse().map_err(|_unread| bad("header"))?;
+            let value: HeaderValue = value.parse().map_err(|_unread| bad("value of a header"))?;
+            all.insert(key, value);
+        }
+        let url =
+            login::address(server, &with.environment).map_err(|why| Failed(format!("{} {why}", server.name())))?;
+        // Who gives a header of their own signs in by it.
+        let tokens = tokens.filter(|_| !all.contains_key(&AUTHORIZATION));
+        let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(all);
+        let connect = async {
+            let signed_in = match tokens {
+                Some(tokens) => login::signed_in(server, &url, tokens).await,
+                None => Ok(None),
+            };
+            let signed_in = signed_in.map_err(|why| unreachable(server, &why, &said))?;
+            let connected = match signed_in {
+                Some(http) => serve_client(client, StreamableHttpClientTransport::with_client(http, config)).await,
+                None => serve_client(client, StreamableHttpClientTransport::from_config(config)).await,
+            };
+            connected.map_err(|error| match error.auth_challenge() {
+                Some(challenge) => wants_login(server, challenge),
+                None => unreachable(server, &error.to_string(), &said),
+            })
+        };
+        let late = |_late| unreachable(server, "it did not answer within 30 s", &said);
+        timeout(CONNECT, connect).await.map_err(late)?
     }
 
     fn is_closed(&self) -> bool {
@@ -332,6 +437,9 @@ impl Connection {
         if let ServiceError::McpError(error) = error {
             return Failed(format!("{}: {}", self.server.name(), error.message));
         }
+        if let Some(challenge) = error.auth_challenge() {
+            return wants_login(&self.server, challenge);
+        }
         unreachable(&self.server, &error.to_string(), &self.said)
     }
 
@@ -376,6 +484,24 @@ async fn keep_said(mut errors: tokio::process::ChildStderr, said: Arc<Mutex<Stri
             said.replace_range(..from, "");
         }
     }
+}
+
+/// That a server answers only people whom it knows, or who may do more.
+fn wants_login(server: &Server, challenge: &str) -> Failed {
+    let name = server.name();
+    let word = |key: &str| challenge.split_once(&format!("{key}=\"")).and_then(|(_, rest)| rest.split('"').next());
+    let scopes = word("scope").filter(|_| word("error") == Some("insufficient_scope")).unwrap_or_default();
+    // It is told as words to run.
+    let is_plain =
+        |scope: &&str| scope.chars().all(|letter| letter.is_ascii_alphanumeric() || ":._/-".contains(letter));
+    let scopes = scopes.split_whitespace().filter(is_plain);
+    let wanted = scopes.fold(String::new(), |all, scope| all + " --scope " + scope);
+    let what = if wanted.is_empty() { "you to sign in" } else { "more of you than you signed in for" };
+    Failed(format!("{name} wants {what}: levain mcp login {name}{wanted}"))
+}
+
+fn unanswered(server: &Server) -> Failed {
+    Failed(format!("{} did not answer within {} s", server.name(), server.timeout.as_secs()))
 }
 
 fn unreachable(server: &Server, why: &str, said: &Arc<Mutex<String>>) -> Failed {

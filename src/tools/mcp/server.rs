@@ -42,7 +42,17 @@ pub struct Listed {
     pub tools: Vec<(String, String, Value)>,
     /// Address, name and description of each resource; none where it did not say.
     pub resources: Option<Vec<(String, String, String)>>,
-    pub prompts: usize,
+    /// None where it did not say.
+    pub prompts: Option<Vec<ListedPrompt>>,
+}
+
+/// A prompt that a server offers.
+#[derive(Clone, Debug)]
+pub struct ListedPrompt {
+    pub name: String,
+    pub description: String,
+    /// Name, description, and whether it has to be given.
+    pub arguments: Vec<(String, String, bool)>,
 }
 
 impl Server {
@@ -163,7 +173,7 @@ pub fn resource_file(server: &Server, uri: &str, name: &str, description: &str) 
 }
 
 /// YAML of a value, which is JSON where that cannot be written otherwise.
-fn yaml(value: &Value) -> String {
+pub(super) fn yaml(value: &Value) -> String {
     serde_yaml::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 

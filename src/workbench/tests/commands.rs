@@ -69,6 +69,24 @@ fn a_refused_command_gives_its_text_back() {
 }
 
 #[test]
+fn a_prompt_of_which_nothing_could_be_made_is_in_the_draft_of_who_wrote_it() {
+    let given_back = |prompt| Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why: Some("no city".into()) });
+    let mut session = connected();
+    session.answer(1, "hi", StopReason::EndTurn).state(Status::Waiting, Vec::new());
+    // What begins the work stands in the transcript.
+    session.write("/mcp/sky/fore").keys("enter").accepted(2, 2, "/mcp/sky/fore").event(given_back(2));
+    assert_eq!((session.draft(), session.model.view.waits.len()), ("/mcp/sky/fore".into(), 0));
+    assert!(session.story().iter().any(|line| line.contains("no city")), "{:?}", session.story());
+    assert!(!session.story().iter().any(|line| line.contains("fore")), "{:?}", session.story());
+    assert!(!session.model.view.is_working());
+    // What waits for its turn stands in the queue; that of another screen is that screen's.
+    session.keys("ctrl-u").write("work").keys("enter").accepted(3, 3, "work").joined("work", Some(3));
+    session.write("/mcp/sky/cast").keys("enter").accepted(4, 4, "/mcp/sky/cast");
+    session.queued_by(Some("t-5".into()), 5, "theirs").event(given_back(5)).event(given_back(4));
+    assert_eq!((session.draft(), session.model.view.queued().count()), ("/mcp/sky/cast".into(), 0));
+}
+
+#[test]
 fn an_answer_is_known_by_its_number_and_not_by_its_turn() {
     let mut session = connected();
     session.write("one").keys("enter").write("two").keys("enter").write("!ls").keys("enter");

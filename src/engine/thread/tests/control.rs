@@ -35,7 +35,7 @@ impl Bench {
         self.feed(Event::Control(ControlEvent::HookDecided { event: "x".into(), hook, action, why: String::new() }))
     }
 
-    fn ended(&self) -> &Event {
+    pub(super) fn ended(&self) -> &Event {
         &self.log.last().unwrap().event
     }
 

@@ -85,7 +85,7 @@ fn what_was_sent_while_handlers_ran_comes_after() {
 fn a_prompt_taken_back_while_its_handlers_run_is_not_sent() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     waiting(&mut bench, &["go"]);
-    assert_eq!(bench.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 1 })), []);
+    assert_eq!(bench.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 1, why: None })), []);
     assert_eq!(bench.thread.phase, Phase::Idle);
 }
 
@@ -326,7 +326,7 @@ impl Slow {
                 if let Some(prompt) = self.bench.thread.queue.last().map(|queued| queued.prompt) {
                     self.done.push(prompt);
                     self.taking = self.taking.filter(|taking| *taking != prompt);
-                    self.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt }));
+                    self.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why: None }));
                 }
             }
             Happens::Cancels => {
@@ -432,4 +432,17 @@ proptest::proptest! {
         proptest::prop_assert_eq!(&again.queue, &slow.bench.thread.queue);
         proptest::prop_assert_eq!(&again.history, &slow.bench.thread.history);
     }
+}
+
+#[test]
+fn a_prompt_that_is_given_back_asks_no_model_and_ends_what_nobody_talks_with() {
+    let given_back = || Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 1, why: Some("no".into()) });
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    waiting(&mut bench, &["go"]);
+    assert_eq!(bench.feed(given_back()), []);
+    assert_eq!((bench.thread.phase.clone(), bench.thread.queue.len()), (Phase::Idle, 0));
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    waiting(&mut bench, &["go"]);
+    bench.feed(given_back());
+    assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadError { error, .. }) if error == "no"));
 }

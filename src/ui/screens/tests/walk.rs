@@ -192,7 +192,7 @@ impl Session {
                 files: Vec::new(),
                 client: None,
             }),
-            9 => Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 3 }),
+            9 => Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 3, why: None }),
             10 => Event::Control(ControlEvent::Limit { code: LimitKind::Spend, current: 2, maximum: 1 }),
             11 => Event::Settings(SettingsEvent::ModelChanged { model: ModelRef::new("scripted", "b") }),
             12 => Event::Thread(ThreadEvent::Notice { text: "n\u{1b}".into() }),
