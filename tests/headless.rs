@@ -132,6 +132,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "time",
         "project",
         "memory",
+        "todo",
         "project_files",
         "skills",
         "ctx_environment",
@@ -140,6 +141,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "time",
         "project",
         "memory",
+        "todo",
         "user",
         "turn",
     ];

@@ -392,3 +392,30 @@ fn a_client_that_others_wrote_lists_and_calls_what_is_served() {
     let read = ask(&["--method", "resources/read", "--uri", uri]);
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("hello"), "{read}");
 }
+
+#[test]
+fn the_screen_lists_servers_and_asks_them() {
+    let project = Project::new(&[]);
+    let everything = everything();
+    let (code, _, err) = project.add("everything", &["node", everything.to_str().unwrap(), "stdio"]);
+    assert_eq!(code, 0, "{err}");
+    project.keep("broken", &["sh", "-c", "echo no such database >&2; exit 3"], "look");
+    let terminal = project.home.levain_in_terminal(&["--model", "scripted/demo"]).size(120, 45).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("/mcp\r");
+    terminal.wait_for("everything · not asked now · user · stdio");
+    terminal.wait_for("broken · not asked now");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("not asked now");
+    // Those that do not answer cost nobody else anything.
+    terminal.send_keys("/mcp test\r");
+    terminal.wait_for("everything · answers · user · stdio");
+    terminal.wait_for("broken · cannot be reached");
+    terminal.wait_for("it said: no such");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("cannot be reached");
+    terminal.send_keys("/mcp refresh everythin\r");
+    terminal.wait_for("there is no MCP server `everythin`");
+    terminal.leave();
+    project.home.wait_until_quiet();
+}

@@ -203,8 +203,7 @@ fn a_person_sees_what_runs_beside_the_conversation_and_stops_it() {
     terminal.send_keys("\x15/background stop\r");
     terminal.wait_for("command-1 ended: stopped");
     terminal.wait_gone("$ command-1");
-    let (_, out, _) = output(&mut home.levain(&["threads", "tree"]));
-    assert_eq!(out.lines().count(), 1, "{out}");
+    poll("the tree no longer shows it", || output(&mut home.levain(&["threads", "tree"])).1.lines().count() == 1);
     terminal.leave();
     home.wait_until_quiet();
 }

@@ -6,6 +6,7 @@ use super::connection::{Connection, Reach};
 use super::notices::{failed, notice};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
+use super::servers;
 use super::{export, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
@@ -153,6 +154,10 @@ impl EffectRunner {
                 let layout = self.layout();
                 let written = self.answer_with(move || export::registry(&layout));
                 self.writes.spawn(written);
+            }
+            Effect::AskServers(asked) => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.reads.spawn(servers::ask(setup, asked, messages));
             }
             Effect::LoadBackground { thread_id } => {
                 let layout = self.layout();

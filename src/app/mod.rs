@@ -26,6 +26,7 @@ pub mod recording;
 mod reload;
 pub mod requests;
 mod run;
+mod servers;
 mod shutdown;
 mod taking_back;
 mod theme;

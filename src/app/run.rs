@@ -506,6 +506,7 @@ impl App {
             | Effect::LoadBudget { .. }
             | Effect::LoadState { .. }
             | Effect::LoadBackground { .. }
+            | Effect::AskServers(_)
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
             | Effect::LoadPaused { .. }

@@ -3,6 +3,7 @@
 use crate::ports::StoreError;
 use crate::session::PlannerError;
 use crate::session::people::err;
+use crate::session::servers::ServerError;
 use crate::session::setup::SetupError;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -70,6 +71,16 @@ impl From<SetupError> for Failure {
 impl From<PlannerError> for Failure {
     fn from(error: PlannerError) -> Self {
         Self::usage(error.to_string())
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(ServerError { message, hint }: ServerError) -> Self {
+        let failure = Self::new(message);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

@@ -222,7 +222,7 @@ impl Command {
             "transcript" | "read" | "search" => Group::Transcript,
             "context" => Group::Context,
             "thread" | "threads" => Group::Threads,
-            "directive" | "model" | "items" => Group::Choices,
+            "directive" | "model" | "items" | "servers" => Group::Choices,
             _ => Group::Program,
         }
     }
@@ -430,6 +430,7 @@ commands! {
     LayerPreviousOut "layer.previous_out" "Layer before that was left out" "Choose the layer before that is not in the request." [hidden];
     LayerWhatIf "layer.what_if" "What if without it" "Show the request as it would be without the layer; again with it." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
+    ServersShow "servers.show" "MCP servers" "List the MCP servers, what they offer and what that takes of a context; /mcp test asks them, /mcp refresh NAME keeps what one offers." / "mcp";
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];
     PreviewUp "preview.up" "Preview up" "Scroll the preview up." [hidden];

@@ -42,6 +42,7 @@ pub mod pipeline;
 pub mod replay;
 pub mod secrets;
 mod server_prompts;
+pub mod servers;
 pub mod setup;
 mod stamp;
 pub mod toolbox;

@@ -29,6 +29,27 @@ pub enum Button {
     Released,
 }
 
+/// What is asked of MCP servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServersAsked {
+    /// What is known of them.
+    Known,
+    /// What they offer now: this one, or all.
+    Test(Option<String>),
+    /// The same of this one, which is kept.
+    Refresh(String),
+}
+
+/// How an MCP server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerRow {
+    pub name: String,
+    /// Its name, its state, and where it is written.
+    pub heading: String,
+    /// What there is to say of it, each with its name.
+    pub about: Vec<(&'static str, String)>,
+}
+
 /// A command beside the conversation, and the end of what it printed, or why that is not known.
 pub type Ran = (BackgroundCommand, Result<String, String>);
 
@@ -122,6 +143,8 @@ pub enum Message {
     Changes(Which, Result<Changes, String>),
     /// What a thread runs beside its conversation, or why that is not known.
     BackgroundCommands(Result<Vec<Ran>, String>),
+    /// How the MCP servers stand, or why that is not known.
+    Servers(Result<Vec<ServerRow>, String>),
     /// What a thread keeps under names, or why that is not known.
     State(Result<Vec<(String, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
@@ -258,6 +281,7 @@ impl Message {
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
             Self::BackgroundCommands(..) => "background_commands",
+            Self::Servers(..) => "servers",
             Self::Changes(..) => "changes",
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
@@ -532,6 +556,8 @@ pub enum Effect {
     LoadChanges(Which),
     /// Put these files back as they were before the thread changed them, and read again what it did.
     TakeBack(Which, Vec<String>),
+    /// Tell how MCP servers stand, after asking them.
+    AskServers(ServersAsked),
     /// Read what a thread runs beside its conversation.
     LoadBackground {
         thread_id: ThreadId,

@@ -62,6 +62,7 @@ pub mod request_page;
 mod rows;
 mod scroll;
 mod search;
+mod servers;
 mod submit;
 mod taking_back;
 mod thread_order;
@@ -70,6 +71,7 @@ mod thread_view;
 pub mod transcript;
 mod turning;
 mod update;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -98,9 +98,8 @@ impl Model {
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::PipelineShow => return self.ask_pipeline(),
-            CommandId::PipelineBreak | CommandId::PipelineGo => {
-                let done = if command == CommandId::PipelineGo { self.go_on("") } else { self.add_breakpoint("") };
-                return done.unwrap_or_else(|why| {
+            CommandId::PipelineBreak | CommandId::PipelineGo | CommandId::ServersShow => {
+                return self.with_words(command, "").unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|why| {
                     self.say(Level::Info, why);
                     Vec::new()
                 });
@@ -406,6 +405,7 @@ impl Model {
             before => before.map(Box::new),
         };
         self.overlay = Some(Overlay::Pager(page));
+        self.changed = true;
     }
 
     /// Takes the filter off a list whose letters are keys, else closes what is open.
@@ -549,12 +549,8 @@ impl Model {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
             return Ok(self.fork(Forking::Again, Some(model)));
         }
-        if command == CommandId::PipelineBreak && self.obstacle(command).is_none() {
-            return self.add_breakpoint(argument);
-        } else if command == CommandId::PipelineGo && self.obstacle(command).is_none() {
-            return self.go_on(argument);
-        } else if command == CommandId::ThreadBackground && self.obstacle(command).is_none() {
-            return self.stop_background(argument);
+        if let Some(done) = self.with_words(command, argument) {
+            return done;
         }
         if command == CommandId::ThemeChoose {
             let follows = argument == AUTO;

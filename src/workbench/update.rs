@@ -85,6 +85,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.changes_listed(&which, changes);
             Vec::new()
         }
+        Message::Servers(rows) => {
+            model.show_servers(rows);
+            Vec::new()
+        }
         Message::BackgroundCommands(ran) => {
             model.show_background(ran);
             Vec::new()

@@ -49,7 +49,7 @@ pub(super) fn login(setup: &Setup, arguments: &LoginArguments) -> Result<ExitCod
     trusted(setup, name)?;
     let items = setup.items();
     if !servers(&items).iter().any(|(other, _)| other == name) {
-        return Err(unknown(&items, name));
+        return Err(unknown(&items, name).into());
     }
     let (server, _) = Server::find(&items, &format!("{SERVERS}{name}")).map_err(Failure::new)?;
     let secret = client_secret.as_ref().map(|variable| {

@@ -5,15 +5,13 @@ mod serve;
 
 use super::failure::{Failure, code, written};
 use super::{Common, runtime};
-use crate::domain::Tokens;
-use crate::items::{Found, Items, Kind, Tool};
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
-use crate::tools::mcp::{
-    Listed, SERVERS, Server, ServerFile, Transport, discover, file_name, prompt_file, resource_file, tool_file,
+use crate::session::servers::{
+    ServerError, ServerLine, ask, folders, line, refresh, servers, trusted, unknown, write, written_for,
 };
+use crate::tools::mcp::{SERVERS, Server, ServerFile, file_name};
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::{self, Write};
@@ -106,40 +104,14 @@ struct NamedArguments {
     json: bool,
 }
 
-/// A line about a server.
-#[derive(Debug, Serialize)]
-struct ServerLine {
-    schema: &'static str,
-    name: String,
-    /// `project`, `user`, `system:BUNDLE`.
-    space: String,
-    transport: &'static str,
-    /// The command or the address, without variables and headers.
-    reached: String,
-    tools: usize,
-    /// Estimated tokens of their descriptions and schemas.
-    tokens: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    discovered_at: Option<String>,
-    /// What it says of itself, where it was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resources: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prompts: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-}
-
 pub(super) fn run(common: &Common, arguments: &McpArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     match &arguments.command {
         McpCommand::Add(arguments) => add(&setup, arguments),
         McpCommand::Import(arguments) => import(&setup, arguments),
         McpCommand::List(arguments) => list(&setup, arguments.json),
-        McpCommand::Test(arguments) => each(&setup, arguments, |setup, name| Ok(ask(setup, name)?.0)),
-        McpCommand::Refresh(arguments) => each(&setup, arguments, refresh),
+        McpCommand::Test(arguments) => each(&setup, arguments, &async |setup, name| Ok(ask(setup, name).await?.0)),
+        McpCommand::Refresh(arguments) => each(&setup, arguments, &async |setup, name| refresh(setup, name).await),
         McpCommand::Remove(arguments) => remove(&setup, arguments),
         McpCommand::Login(arguments) => login::login(&setup, arguments),
         McpCommand::Logout(arguments) => login::logout(&setup, &arguments.names, arguments.json),
@@ -191,7 +163,7 @@ fn add(setup: &Setup, arguments: &AddArguments) -> Result<ExitCode, Failure> {
         return Err(failure.hint("choose another name"));
     }
     let path = keep_server(&base(setup, *here), name, config)?;
-    let line = refresh(setup, name)?;
+    let line = runtime()?.block_on(refresh(setup, name))?;
     tell(&line, *json)?;
     if let Some(error) = &line.error {
         let failure = Failure::new(format!("{} is kept, and could not be asked: {error}", path.display()));
@@ -232,19 +204,6 @@ fn keep_server(base: &Path, name: &str, config: Map<String, Value>) -> Result<Pa
     Ok(path)
 }
 
-/// Writes a file at once, making folders as needed.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
-    };
-    write().map_err(|error| Failure::new(format!("{} could not be written: {error}", path.display())))
-}
-
 fn import(setup: &Setup, arguments: &ImportArguments) -> Result<ExitCode, Failure> {
     let file = arguments.file.clone().unwrap_or_else(|| setup.project.root.join(".mcp.json"));
     let bad = |why: String| Failure::new(format!("{}: {why}", file.display()));
@@ -276,16 +235,6 @@ fn import(setup: &Setup, arguments: &ImportArguments) -> Result<ExitCode, Failur
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
 }
 
-/// The items of servers, by name.
-fn servers(items: &Items) -> Vec<(String, Found<'_>)> {
-    let all = items.iter().filter(|found| found.item.kind == Kind::Tool);
-    let named = all.filter_map(|found| {
-        let name = found.item.id.as_str().strip_prefix(SERVERS)?.to_owned();
-        Some((name, found))
-    });
-    named.collect()
-}
-
 fn list(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
     let items = setup.items();
     let all = servers(&items);
@@ -302,209 +251,19 @@ fn list(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is known of a server without asking it.
-fn line(items: &Items, name: &str) -> Result<ServerLine, Failure> {
-    let id = format!("{SERVERS}{name}");
-    let found = items.find(Kind::Tool, &id).map_err(|_missing| unknown(items, name))?;
-    let read = Server::find(items, &id);
-    let (transport, reached, error) = match &read {
-        Ok((server, _)) => (way(&server.transport), reached(&server.transport), None),
-        Err(why) => ("unknown", String::new(), Some(why.clone())),
-    };
-    let tools = kept_tools(items, name);
-    let text = items.look(found.item).map(std::borrow::Cow::into_owned).unwrap_or_default();
-    let file: Value = serde_yaml::from_str(&text).unwrap_or_default();
-    let time = file.pointer("/cache/discovered_at").and_then(Value::as_str).map(ToOwned::to_owned);
-    Ok(ServerLine {
-        schema: "levain.mcp_server/1",
-        name: name.to_owned(),
-        space: items.root(found.item).map(ToString::to_string).unwrap_or_default(),
-        transport,
-        reached,
-        tools: tools.len(),
-        tokens: tools.iter().map(|tokens| tokens.0).sum(),
-        discovered_at: time,
-        server: None,
-        resources: None,
-        prompts: None,
-        error,
-    })
-}
-
-fn way(transport: &Transport) -> &'static str {
-    match transport {
-        Transport::Stdio { .. } => "stdio",
-        Transport::Http { .. } => "http",
-    }
-}
-
-fn reached(transport: &Transport) -> String {
-    match transport {
-        Transport::Stdio { command, arguments, .. } => {
-            std::iter::once(command).chain(arguments).map(String::as_str).collect::<Vec<_>>().join(" ")
-        }
-        Transport::Http { url, .. } => url.clone(),
-    }
-}
-
-fn unknown(items: &Items, name: &str) -> Failure {
-    let all = servers(items);
-    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-    let failure = Failure::new(format!("there is no MCP server `{name}`"));
-    match crate::domain::nearest(name, names.iter().copied()) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("levain mcp list names those there are"),
-    }
-}
-
-/// Estimated tokens of each tool that is kept of a server.
-fn kept_tools(items: &Items, name: &str) -> Vec<Tokens> {
-    let folder = format!("mcp/{name}/");
-    let own = items.iter().filter(|found| found.item.kind == Kind::Tool && found.item.id.as_str().starts_with(&folder));
-    let tokens = own.filter_map(|found| {
-        let text = items.look(found.item).ok()?;
-        let tool = Tool::parse(&text, &items.file(found.item)).0;
-        Some(tokens(tool.description.as_deref().unwrap_or_default(), &tool.input_schema.unwrap_or_default()))
-    });
-    tokens.collect()
-}
-
-fn tokens(description: &str, schema: &Value) -> Tokens {
-    Tokens::estimate(&format!("{description}{schema}"))
-}
-
-/// A server with its file and what it offers.
-type Discovered = (Server, PathBuf, Listed);
-
-/// Asks a server what it offers.
-fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Failure> {
-    let items = setup.items();
-    let mut line = line(&items, name)?;
-    let (server, found) = match Server::find(&items, &format!("{SERVERS}{name}")) {
-        Ok(found) => found,
-        Err(_told) => return Ok((line, None)),
-    };
-    let file = items.file(found.item);
-    let asked = runtime()?.block_on(discover(&server, &setup.mcp(), &setup.tokens()));
-    match asked {
-        Ok(listed) => {
-            line.tools = listed.tools.len();
-            line.tokens = listed.tools.iter().map(|(_, text, schema)| tokens(text, schema).0).sum();
-            line.server = Some(listed.told.clone());
-            line.resources = listed.resources.as_ref().map(Vec::len);
-            line.prompts = listed.prompts.as_ref().map(Vec::len);
-            Ok((line, Some((server, file, listed))))
-        }
-        Err(why) => {
-            line.error = Some(why);
-            Ok((line, None))
-        }
-    }
-}
-
-/// Asks a server and keeps what it offers.
-fn refresh(setup: &Setup, name: &str) -> Result<ServerLine, Failure> {
-    let (mut line, asked) = ask(setup, name)?;
-    let Some((server, file, listed)) = asked else { return Ok(line) };
-    if line.space.starts_with("system") {
-        return Err(Failure::new(format!("`{name}` is of a bundle, whose files are not changed")));
-    }
-    let tools = listed.tools.iter().map(|(tool, text, schema)| (tool, tool_file(&server, tool, text, schema)));
-    let [of_tools, of_resources, of_prompts] = folders(&file, name)?;
-    keep(&of_tools, &server.id, tools)?;
-    if let Some(resources) = &listed.resources {
-        let files = resources.iter().map(|(uri, name, text)| (name, resource_file(&server, uri, name, text)));
-        keep(&of_resources, &server.id, files)?;
-    }
-    if let Some(prompts) = &listed.prompts {
-        keep(&of_prompts, &server.id, prompts.iter().map(|prompt| (&prompt.name, prompt_file(&server, prompt))))?;
-    }
-    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    let said: Value = serde_yaml::from_str(&text).unwrap_or_default();
-    let config = said.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
-    let asked = Some((time.clone(), listed.tools.len()));
-    write(&file, &ServerFile { name: name.to_owned(), config, asked }.text())?;
-    line.discovered_at = Some(time);
-    Ok(line)
-}
-
-/// The folders that hold what a server offers: its tools, its resources, and its prompts. A link that leads out of their space is
-/// refused: what lies there is nobody's here to write or remove.
-fn folders(server: &Path, name: &str) -> Result<[PathBuf; 3], Failure> {
-    let tools = server.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let space = tools.parent().and_then(Path::parent).unwrap_or(Path::new("."));
-    let folders = [tools.join(name), space.join("knowledge/mcp").join(name), space.join("prompts/mcp").join(name)];
-    let inside = fs::canonicalize(space).unwrap_or_else(|_| space.to_owned());
-    for folder in &folders {
-        let there = folder.ancestors().find_map(|above| fs::canonicalize(above).ok());
-        if !there.is_some_and(|real| real.starts_with(&inside)) {
-            return Err(Failure::new(format!("{} leads out of {}", folder.display(), space.display())));
-        }
-    }
-    Ok(folders)
-}
-
-/// Whether the file is one that was written for what the server offers.
-fn is_of(path: &Path, server: &str) -> bool {
-    let file: Value =
-        fs::read_to_string(path).ok().and_then(|text| serde_yaml::from_str(&text).ok()).unwrap_or_default();
-    ["/config/server", "/resource/server", "/prompt/server"]
-        .iter()
-        .any(|place| file.pointer(place).and_then(Value::as_str) == Some(server))
-}
-
-/// The files in the folder that were written for what the server offers.
-fn written_for(folder: &Path, server: &str) -> Vec<PathBuf> {
-    let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    all.filter(|path| path.extension().is_some_and(|ending| ending == "yaml") && is_of(path, server)).collect()
-}
-
-/// Writes the files of what a server offers, and removes those of what it no longer does. Files of others stay.
-fn keep<'a>(folder: &Path, server: &str, files: impl Iterator<Item = (&'a String, String)>) -> Result<(), Failure> {
-    let mut kept = Vec::new();
-    for (name, text) in files {
-        let name = file_name(name);
-        let path = |name: &str| folder.join(format!("{name}.yaml"));
-        let others = (2..).map(|number| path(&format!("{name}-{number}")));
-        let free = |path: &PathBuf| !kept.contains(path) && (!path.exists() || is_of(path, server));
-        let path = std::iter::once(path(&name)).chain(others).find(free).unwrap_or_default();
-        write(&path, &text)?;
-        kept.push(path);
-    }
-    for path in written_for(folder, server).into_iter().filter(|path| !kept.contains(path)) {
-        let _gone = fs::remove_file(&path);
-    }
-    Ok(())
-}
-
 fn each(
     setup: &Setup,
     arguments: &NamedArguments,
-    ask: impl Fn(&Setup, &str) -> Result<ServerLine, Failure>,
+    ask: &impl AsyncFn(&Setup, &str) -> Result<ServerLine, ServerError>,
 ) -> Result<ExitCode, Failure> {
     let mut failed = false;
     for name in &arguments.names {
         trusted(setup, name)?;
-        let line = ask(setup, name)?;
+        let line = runtime()?.block_on(ask(setup, name))?;
         failed |= line.error.is_some();
         tell(&line, arguments.json)?;
     }
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
-}
-
-/// Refuses a server of a project that nobody has trusted as it is.
-fn trusted(setup: &Setup, name: &str) -> Result<(), Failure> {
-    let items = setup.items();
-    let of_project = servers(&items)
-        .iter()
-        .any(|(other, found)| other == name && items.space(found.item) == crate::domain::Space::Project);
-    if of_project && !setup.trust().allows() {
-        let failure =
-            Failure::new(format!("`{name}` is a server of this project, which you have not trusted as it is"));
-        return Err(failure.hint("levain trust"));
-    }
-    Ok(())
 }
 
 fn remove(setup: &Setup, arguments: &NamedArguments) -> Result<ExitCode, Failure> {
