@@ -201,7 +201,7 @@ pub(super) fn approval_ends(model: &Model) -> bool {
     if panel.top == 0 && approval_fits(model) {
         return true;
     }
-    let keys = if area.width < KEYS { 2 } else { 1 };
+    let keys = usize::from(approval_key_rows(area.width));
     let room = match usize::from(area.height) {
         // Without a frame one row is for the keys.
         height @ 0..5 => height.saturating_sub(1),
@@ -216,14 +216,21 @@ pub(super) fn approval_ends(model: &Model) -> bool {
     })
 }
 
-/// The keys of a waiting call take a second row below this width.
-const KEYS: u16 = 80;
+/// The keys of a waiting call take a second row below this width, that of the keymap as it is shipped.
+const KEYS: u16 = 91;
+
+/// Rows of the keys of a waiting call in a panel of this width. What does not fit is left out, never what the call says: whether
+/// that was seen whole is reckoned with the same rows.
+#[must_use]
+pub fn approval_key_rows(width: u16) -> u16 {
+    if width < KEYS { 2 } else { 1 }
+}
 
 /// Rows that would show a waiting call whole, as far as it takes no more than `most`.
 fn approval_wants(model: &Model, width: u16, most: usize) -> usize {
     const AROUND: usize = 4;
     let Some(panel) = model.view.approvals.shown() else { return 0 };
-    let keys = usize::from(width < KEYS);
+    let keys = usize::from(approval_key_rows(width)) - 1;
     // Inside the frame, and behind the indent of what is no name.
     let width = usize::from(width.max(8)) - 6;
     let (wants, needs) = panel.who(&model.directive);

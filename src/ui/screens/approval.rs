@@ -7,7 +7,7 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::Model;
 use crate::workbench::approval::{LineSort, Panel};
-use crate::workbench::geometry::Area;
+use crate::workbench::geometry::{self, Area};
 
 const SCROLL: &str = "scroll";
 
@@ -27,7 +27,7 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     }
     let keys = keys(model);
     // On a small screen the arguments come before who asks and before the second row of keys.
-    let rows = if inner.height < 4 { 1 } else { key_rows(&keys, inner.width) };
+    let rows = if inner.height < 4 { 1 } else { geometry::approval_key_rows(area.width) };
     let right = inner.x + inner.width;
     let mut y = inner.y;
     if inner.height > rows + 2 {
@@ -141,12 +141,6 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
 
 fn wide(key: &str, word: &str) -> u16 {
     u16::try_from(columns(key) + columns(word) + usize::from(!key.is_empty())).unwrap_or(u16::MAX)
-}
-
-/// Rows that the keys take: two at most.
-fn key_rows(keys: &[(String, &str)], width: u16) -> u16 {
-    let all: u16 = keys.iter().map(|(key, word)| wide(key, word).saturating_add(3)).sum();
-    if all > width { 2 } else { 1 }
 }
 
 fn put_keys(keys: &[(String, &str)], area: Area, canvas: &mut Canvas<'_>) {

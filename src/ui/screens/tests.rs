@@ -675,6 +675,7 @@ fn a_notice_is_told_below_what_lies_over_the_transcript() {
     }
 }
 
+mod approving;
 mod component;
 mod layers;
 mod plain;
