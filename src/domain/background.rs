@@ -1,6 +1,6 @@
 //! Commands that run beside a thread's conversation: servers, watchers, long builds.
 
-use super::event::Timestamp;
+use super::event::{Timestamp, ToolEvent};
 use super::id::CallId;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,9 @@ pub struct BackgroundCommand {
 /// How a command came to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandEnd {
-    pub at: Timestamp,
+    /// When, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// In words, where it did not end well by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -36,16 +38,22 @@ impl BackgroundCommand {
         self.ended.is_none()
     }
 
-    /// Whether it ended without having been asked to.
-    #[must_use]
-    pub fn was_not_stopped(&self) -> bool {
-        self.ended.as_ref().is_some_and(|end| end.error.as_ref().is_none_or(|error| !error.contains("stopped")))
-    }
-
     /// The command in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        self.command.split_whitespace().collect::<Vec<_>>().join(" ")
+        one_line(&self.command)
+    }
+
+    /// Keeps `commands` as this event leaves them.
+    pub fn follow(commands: &mut Vec<Self>, event: &ToolEvent, at: Timestamp) {
+        if let ToolEvent::CommandStarted { call_id, command, .. } = event {
+            let (name, command) = (call_id.clone(), command.clone());
+            commands.push(Self { name, command, started: at, ended: None });
+        } else if let ToolEvent::CommandEnded { call_id, error, .. } = event
+            && let Some(command) = commands.iter_mut().find(|command| command.name == *call_id && command.runs())
+        {
+            command.ended = Some(CommandEnd { at: Some(at), error: error.clone() });
+        }
     }
 
     /// How it stands, in a few words.
@@ -59,15 +67,19 @@ impl BackgroundCommand {
     }
 }
 
+fn one_line(command: &str) -> String {
+    command.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Letters of a command that lists of threads show.
 const LISTED: usize = 120;
 
 /// The commands that run beside a conversation, as lists of threads tell of them: `command-1 npm run dev`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Commands(Vec<String>);
+pub struct RunningCommands(Vec<String>);
 
-impl Commands {
+impl RunningCommands {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -77,15 +89,14 @@ impl Commands {
         self.0.iter().map(String::as_str)
     }
 
-    /// `name` runs this command.
-    pub fn started(&mut self, name: &CallId, command: &str) {
-        let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.0.push(format!("{} {}", name.0, line.chars().take(LISTED).collect::<String>()));
-    }
-
-    /// `name` has ended.
-    pub fn ended(&mut self, name: &CallId) {
-        self.0.retain(|line| line.split(' ').next() != Some(name.0.as_str()));
+    /// Keeps them as this event leaves them.
+    pub fn hear(&mut self, event: &ToolEvent) {
+        if let ToolEvent::CommandStarted { call_id, command, .. } = event {
+            let line: String = one_line(command).chars().take(LISTED).collect();
+            self.0.push(format!("{} {line}", call_id.0));
+        } else if let ToolEvent::CommandEnded { call_id, .. } = event {
+            self.0.retain(|line| line.split(' ').next() != Some(call_id.0.as_str()));
+        }
     }
 
     /// As the registry keeps them: one a line.

@@ -162,6 +162,15 @@ impl fmt::Display for ModelRef {
 #[serde(transparent)]
 pub struct CallId(pub String);
 
+impl CallId {
+    /// The name of the file for what it printed. A provider may have made the id up: nothing in it leads elsewhere.
+    #[must_use]
+    pub fn output_file(&self) -> String {
+        let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+        format!("{}.txt", self.0.chars().take(80).map(safe).collect::<String>())
+    }
+}
+
 /// SHA-256 of a stored text, as 64 lower-case hexadecimal digits: its name in the content store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -9,7 +9,7 @@ use rustix::fs::{self as system, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -57,6 +57,16 @@ impl std::hash::Hash for Beneath {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         (&self.root, &self.below).hash(state);
     }
+}
+
+/// A part of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    pub bytes: Vec<u8>,
+    /// Where it begins, in bytes.
+    pub from: u64,
+    /// Bytes of the whole file.
+    pub size: u64,
 }
 
 impl Beneath {
@@ -151,6 +161,20 @@ impl Beneath {
         let file = self.open_append()?;
         file.set_len(0)?;
         Ok(file)
+    }
+
+    /// A part of the file, at most `most` bytes: from `offset` on, else its end. Of a file that is not there, nothing.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn page(&self, offset: Option<u64>, most: u64) -> io::Result<Page> {
+        let Some(mut file) = self.open()? else { return Ok(Page::default()) };
+        let size = file.metadata()?.len();
+        let from = file.seek(SeekFrom::Start(offset.unwrap_or(size.saturating_sub(most)).min(size)))?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        let size = size.max(from + bytes.len() as u64);
+        Ok(Page { bytes, from, size })
     }
 
     /// The bytes of the file, or `None` where there is none.

@@ -158,7 +158,7 @@ pub struct OwnCommand {
 
 /// A command that runs beside the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CommandBeside {
+pub struct BackgroundCall {
     /// Its name.
     pub name: CallId,
     /// What the call said that started it.
@@ -180,7 +180,7 @@ pub trait ToolRunner: Send + Sync {
     }
 
     /// The tool that looks after commands beside the conversation. It is told of in threads that have some, and needs no grant.
-    fn commander(&self) -> Option<KnownTool> {
+    fn command_tool(&self) -> Option<KnownTool> {
         None
     }
 
@@ -225,7 +225,7 @@ pub trait ToolRunner: Send + Sync {
     /// everything it started.
     fn background<'a>(
         &'a self,
-        _command: &'a CommandBeside,
+        _command: &'a BackgroundCall,
         _stop: Waiting<'a, ()>,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {

@@ -4,7 +4,7 @@ use super::built_in::Running;
 use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
 use super::tools_of_pi;
 use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
-use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use crate::tools::images::{self, Keeps};
 use serde_json::{Value, json};
@@ -103,13 +103,13 @@ impl ToolRunner for ExtensionTools {
         self.others.reader()
     }
 
-    fn commander(&self) -> Option<KnownTool> {
-        self.others.commander()
+    fn command_tool(&self) -> Option<KnownTool> {
+        self.others.command_tool()
     }
 
     fn background<'a>(
         &'a self,
-        command: &'a CommandBeside,
+        command: &'a BackgroundCall,
         stop: Waiting<'a, ()>,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {

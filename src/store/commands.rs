@@ -5,9 +5,9 @@ use super::outcome::each;
 use super::recover::is_held;
 use crate::domain::background::{BackgroundCommand, CommandEnd};
 use crate::domain::event::COMMAND_LOST;
-use crate::domain::{CallId, Event, ThreadId, ToolEvent};
+use crate::domain::{CallId, Event, ThreadId};
 use crate::ports::StoreError;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::ops::ControlFlow;
 
 /// All commands of the thread `id`, oldest first. None runs where no process runs the thread.
@@ -18,20 +18,14 @@ pub fn of(layout: &Layout, id: &ThreadId) -> Result<Vec<BackgroundCommand>, Stor
     let mut commands: Vec<BackgroundCommand> = Vec::new();
     let held = is_held(layout, id).unwrap_or(true);
     each(layout, id, |record| {
-        let at = record.timestamp;
-        if let Event::Tool(ToolEvent::CommandStarted { call_id, command, .. }) = &record.event {
-            let (name, command) = (call_id.clone(), command.clone());
-            commands.push(BackgroundCommand { name, command, started: at, ended: None });
-        } else if let Event::Tool(ToolEvent::CommandEnded { call_id, error, .. }) = &record.event
-            && let Some(command) = commands.iter_mut().find(|command| command.name == *call_id)
-        {
-            command.ended = Some(CommandEnd { at, error: error.clone() });
+        if let Event::Tool(event) = &record.event {
+            BackgroundCommand::follow(&mut commands, event, record.timestamp);
         }
         ControlFlow::Continue(())
     })?;
     if !held {
         for command in commands.iter_mut().filter(|command| command.runs()) {
-            command.ended = Some(CommandEnd { at: command.started, error: Some(COMMAND_LOST.to_owned()) });
+            command.ended = Some(CommandEnd { at: None, error: Some(COMMAND_LOST.to_owned()) });
         }
     }
     Ok(commands)
@@ -42,14 +36,9 @@ pub fn of(layout: &Layout, id: &ThreadId) -> Result<Vec<BackgroundCommand>, Stor
 /// # Errors
 /// Why it cannot be read.
 pub fn output(layout: &Layout, id: &ThreadId, name: &CallId, most: u64) -> io::Result<String> {
-    let file = layout.thread(id).output().join(format!("{}.txt", name.0));
-    let Some(mut file) = file.open()? else { return Ok(String::new()) };
-    let size = file.metadata()?.len();
-    file.seek(SeekFrom::Start(size.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let page = layout.thread(id).output().join(name.output_file()).page(None, most)?;
+    let text = String::from_utf8_lossy(&page.bytes);
     // The first line may be a part of one.
-    let text = if size > most { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &*text };
+    let text = if page.from > 0 { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &*text };
     Ok(text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect())
 }

@@ -11,6 +11,7 @@ use super::registry::ThreadEntry;
 use super::summaries::Summaries;
 use super::summary::Summarise;
 use super::thread::{FileStore, Inflight, Lock, Opened};
+use crate::domain::background::BackgroundCommand;
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{
     CallId, Event, Message, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId,
@@ -198,7 +199,7 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     }
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
-    events.extend(unended_commands(&opened.records).into_iter().map(Event::command_interrupted));
+    events.extend(unended_commands(&opened.records).iter().map(|command| Event::command_interrupted(&command.name)));
     events.push(Event::Thread(ThreadEvent::ThreadError {
         cost: opened.summary.cost,
         error: "the process that ran this thread ended unexpectedly; send a message to continue".into(),
@@ -233,16 +234,15 @@ fn unended_shell(records: &[Record]) -> Option<&CallId> {
 }
 
 /// The commands beside the conversation that have not ended.
-fn unended_commands(records: &[Record]) -> Vec<&CallId> {
-    let mut open = Vec::new();
+fn unended_commands(records: &[Record]) -> Vec<BackgroundCommand> {
+    let mut commands = Vec::new();
     for record in records {
-        if let Event::Tool(ToolEvent::CommandStarted { call_id, .. }) = &record.event {
-            open.push(call_id);
-        } else if let Event::Tool(ToolEvent::CommandEnded { call_id, .. }) = &record.event {
-            open.retain(|own| *own != call_id);
+        if let Event::Tool(event) = &record.event {
+            BackgroundCommand::follow(&mut commands, event, record.timestamp);
         }
     }
-    open
+    commands.retain(BackgroundCommand::runs);
+    commands
 }
 
 /// The answer that was in flight, unless the log has it already.

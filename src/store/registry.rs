@@ -4,7 +4,7 @@
 //! One writer per process, every change an immediate transaction. [`database`] opens the file.
 
 use super::database::{self, failed};
-use crate::domain::background::Commands;
+use crate::domain::background::RunningCommands;
 use crate::domain::tree::InTree;
 use crate::domain::{
     Cost, Limits, Lineage, ModelRef, Money, Outputs, Stand, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
@@ -45,7 +45,7 @@ pub struct ThreadEntry {
     /// What is risky of what its directive grants and does not acknowledge.
     pub risk: Option<String>,
     /// The commands that run beside its conversation.
-    pub commands: Commands,
+    pub commands: RunningCommands,
     /// The process that runs the thread, while one does.
     pub pid: Option<u32>,
     pub socket: Option<String>,
@@ -404,7 +404,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
         outputs: Outputs::from_words(&row.get::<_, String>(26)?),
         risk: row.get(27)?,
-        commands: Commands::from_words(&row.get::<_, String>(28)?),
+        commands: RunningCommands::from_words(&row.get::<_, String>(28)?),
         pid: row.get(12)?,
         socket: row.get(13)?,
         elsewhere: row.get(15)?,
@@ -443,7 +443,7 @@ mod tests {
             cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
             outputs: vec![3, 0, 70_000].into(),
             risk: Some("elevated: rye.execute.*".into()),
-            commands: Commands::from_words("command-1 npm run dev"),
+            commands: RunningCommands::from_words("command-1 npm run dev"),
             pid: Some(7),
             socket: Some("/run/x".into()),
             elsewhere: false,

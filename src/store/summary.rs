@@ -4,10 +4,10 @@ use super::authentic::{self, LogKey};
 use super::layout::{Layout, failed};
 use super::log;
 use super::registry::ThreadEntry;
-use crate::domain::background::Commands;
+use crate::domain::background::RunningCommands;
 use crate::domain::{
     Ceiling, Cost, Event, LimitSources, Limits, Lineage, ModelRef, Outputs, Record, RequestEvent, SetLimits, Status,
-    ThreadEvent, ThreadId, ThreadKind, Timestamp, Tokens, ToolEvent, Values, Waiting,
+    ThreadEvent, ThreadId, ThreadKind, Timestamp, Tokens, Values, Waiting,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -43,8 +43,8 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<String>,
     /// The commands that run beside its conversation, each by its name and in one line.
-    #[serde(default, skip_serializing_if = "Commands::is_empty")]
-    pub commands: Commands,
+    #[serde(default, skip_serializing_if = "RunningCommands::is_empty")]
+    pub commands: RunningCommands,
     /// Estimate of the next request without a prompt.
     #[serde(default)]
     pub context: Tokens,
@@ -214,7 +214,7 @@ impl Summary {
             status: Status::Created,
             waiting: None,
             waits_for: None,
-            commands: Commands::default(),
+            commands: RunningCommands::default(),
             model,
             title: String::new(),
             archived: false,
@@ -239,10 +239,8 @@ impl Summary {
             self.outputs.push(usage.output);
         } else if let Event::Thread(ThreadEvent::RiskNoted { risk }) = event {
             self.risk = Some(risk.clone());
-        } else if let Event::Tool(ToolEvent::CommandStarted { call_id, command, .. }) = event {
-            self.commands.started(call_id, command);
-        } else if let Event::Tool(ToolEvent::CommandEnded { call_id, .. }) = event {
-            self.commands.ended(call_id);
+        } else if let Event::Tool(event) = event {
+            self.commands.hear(event);
         }
     }
 

@@ -83,7 +83,7 @@ pub(super) async fn start(
     let tool = flattened(COMMANDS);
     if let Ok(stand) = timeout(AT_ONCE, listener.commands(CommandsAsked::Over(name.clone()))).await {
         let commands = stand.map_err(|why| Failed(format!("It is not known how {} stands: {why}.", name.0)))?;
-        return commands::read(context, &commands, &name, None).await;
+        return commands::outcome(context, &commands, &name).await;
     }
     Ok(format!(
         "{} runs. {tool} reads what it prints, waits for its end, or stops it; it ends with this thread.",

@@ -140,7 +140,7 @@ pub(super) const READER: Builtin = Builtin {
 };
 
 /// Looks after commands beside the conversation. Told of in threads that have some.
-pub(super) const COMMANDER: Builtin = Builtin {
+pub(super) const COMMAND_TOOL: Builtin = Builtin {
     which: Which::Commands,
     item: COMMANDS,
     aliases: &[],

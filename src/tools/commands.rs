@@ -1,11 +1,12 @@
 //! Looking after commands that run beside the conversation.
 
-use super::{Answer, Failed, ToolContext, off_loop, spill_name};
+use super::output::MOST_SPILLED;
+use super::{Answer, Failed, ToolContext, off_loop};
 use crate::domain::CallId;
 use crate::domain::background::{BackgroundCommand, CommandsAsked};
-use crate::ports::{Beneath, ToolListener};
+use crate::ports::ToolListener;
+use crate::ports::beneath::Page;
 use serde::Deserialize;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -61,6 +62,9 @@ pub(super) async fn commands(context: &ToolContext, arguments: Arguments, listen
             }
         }
     };
+    if operation == Operation::Wait {
+        return outcome(context, &stand, &name).await;
+    }
     read(context, &stand, &name, offset).await
 }
 
@@ -74,52 +78,37 @@ fn list(commands: &[BackgroundCommand]) -> String {
 }
 
 /// How the command `name` stands, with what it printed: from `offset` on, else the end.
-pub(super) async fn read(
-    context: &ToolContext,
-    commands: &[BackgroundCommand],
-    name: &CallId,
-    offset: Option<u64>,
-) -> Answer {
+async fn read(context: &ToolContext, commands: &[BackgroundCommand], name: &CallId, offset: Option<u64>) -> Answer {
     let found = commands.iter().find(|command| command.name == *name);
     let command = found.ok_or_else(|| Failed(format!("There is no command `{}`:\n{}", name.0, list(commands))))?;
-    let file = context.spill.as_ref().map(|folder| folder.join(spill_name(&name.0)));
+    let file = context.spill.as_ref().map(|folder| folder.join(name.output_file()));
     let file = file.ok_or_else(|| Failed("What commands print is not kept here.".to_owned()))?;
     let told = context.root.told(&file.path());
     let read = move |_: &AtomicBool| {
-        page(&file, offset).map_err(|error| Failed(format!("What it printed could not be read: {error}.")))
+        file.page(offset, PAGE).map_err(|error| Failed(format!("What it printed could not be read: {error}.")))
     };
-    let Page { text, from, to, size } = off_loop(read).await?;
+    let Page { bytes, from, size } = off_loop(read).await?;
+    let (to, text) = (from + bytes.len() as u64, String::from_utf8_lossy(&bytes));
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     let place = match (size, to < size) {
         (0, _) => "it has printed nothing".to_owned(),
         (_, true) => format!("bytes {from} to {to} of {size}; go on with offset {to}"),
+        (MOST_SPILLED.., false) => {
+            format!("the end of its first {} MB; what came later is not kept", MOST_SPILLED >> 20)
+        }
         (_, false) if from == 0 => "all that it printed".to_owned(),
         (_, false) => format!("bytes {from} to {to}, the end of what it printed, all of which is in `{told}`"),
     };
-    let answer = format!("{text}{gap}({} {}; {place})", name.0, command.stands());
-    // What stopped by itself in an error is one.
-    match &command.ended {
-        Some(end) if end.error.is_some() && command.was_not_stopped() => Err(Failed(answer)),
-        Some(_) | None => Ok(answer),
+    Ok(format!("{text}{gap}({} {}; {place})", name.0, command.stands()))
+}
+
+/// The same for who waited for its end: where that was an error, it is one.
+pub(super) async fn outcome(context: &ToolContext, commands: &[BackgroundCommand], name: &CallId) -> Answer {
+    let failed = |command: &BackgroundCommand| command.ended.as_ref().is_some_and(|end| end.error.is_some());
+    let answer = read(context, commands, name, None).await?;
+    if commands.iter().any(|command| command.name == *name && failed(command)) {
+        Err(Failed(answer))
+    } else {
+        Ok(answer)
     }
-}
-
-/// A part of what a command printed.
-struct Page {
-    text: String,
-    from: u64,
-    to: u64,
-    /// Bytes of all of it, so far.
-    size: u64,
-}
-
-/// A page of a file: from `offset` on, else its end. Of a file that is not there yet, nothing.
-fn page(file: &Beneath, offset: Option<u64>) -> io::Result<Page> {
-    let Some(mut opened) = file.open()? else { return Ok(Page { text: String::new(), from: 0, to: 0, size: 0 }) };
-    let size = opened.metadata()?.len();
-    let from = opened.seek(SeekFrom::Start(offset.unwrap_or(size.saturating_sub(PAGE)).min(size)))?;
-    let mut bytes = Vec::new();
-    opened.take(PAGE).read_to_end(&mut bytes)?;
-    let to = from + bytes.len() as u64;
-    Ok(Page { text: String::from_utf8_lossy(&bytes).into_owned(), from, to, size: size.max(to) })
 }

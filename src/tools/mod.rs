@@ -50,10 +50,10 @@ use crate::domain::image::{is_image_name, media_type};
 use crate::domain::{KnownTool, SandboxMode, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
-use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};
 use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, COMMANDER, READER, Which};
+use builtin::{BUILTIN, COMMAND_TOOL, READER, Which};
 use lines::LineNames;
 use page::Reader;
 use root::PathError;
@@ -205,8 +205,8 @@ impl ToolRunner for Toolbox {
         Some(READER.known(&BTreeMap::new()))
     }
 
-    fn commander(&self) -> Option<KnownTool> {
-        Some(COMMANDER.known(&BTreeMap::new()))
+    fn command_tool(&self) -> Option<KnownTool> {
+        Some(COMMAND_TOOL.known(&BTreeMap::new()))
     }
 
     fn may_begin_early(&self, item: &str) -> bool {
@@ -290,7 +290,7 @@ impl ToolRunner for Toolbox {
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
             let context = &self.shared.context;
-            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&own.call_id.0)));
+            let spill = context.spill.as_ref().map(|folder| folder.join(own.call_id.output_file()));
             let bash = Bash::of_a_person(&own.command);
             outcome(bash::bash(context, spill, &bash, false, stop, listener).await)
         })
@@ -298,13 +298,13 @@ impl ToolRunner for Toolbox {
 
     fn background<'a>(
         &'a self,
-        command: &'a CommandBeside,
+        command: &'a BackgroundCall,
         stop: Waiting<'a, ()>,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
             let context = &self.shared.context;
-            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&command.name.0)));
+            let spill = context.spill.as_ref().map(|folder| folder.join(command.name.output_file()));
             let run = async {
                 let bash: Bash = arguments(command.input.clone())?;
                 bash::bash(context, spill, &bash, context.confines(command.isolation)?, stop, listener).await
@@ -334,7 +334,7 @@ impl Toolbox {
         if bash.background {
             return bash::start(context, &bash, call.input.clone(), confined, listener).await;
         }
-        let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+        let spill = context.spill.as_ref().map(|folder| folder.join(call.call_id.output_file()));
         bash::bash(context, spill, &bash, confined, std::future::pending(), listener).await
     }
 
@@ -397,12 +397,12 @@ impl Toolbox {
     }
 
     async fn answer(&self, item: &str, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
-        let built_in = BUILTIN.iter().chain([&READER, &COMMANDER]).find(|tool| tool.item == item);
+        let built_in = BUILTIN.iter().chain([&READER, &COMMAND_TOOL]).find(|tool| tool.item == item);
         let is_file = self.shared.context.files.iter().any(|file| file.item == item && file.absent.is_none());
         if is_file {
             let context = &self.shared.context;
             let confined = context.confines(isolation)?;
-            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+            let spill = context.spill.as_ref().map(|folder| folder.join(call.call_id.output_file()));
             let from = executor::Call { context, connections: &self.shared.connections, confined, spill };
             return executor::run(from, item, call.input.clone(), listener).await;
         }
@@ -489,12 +489,6 @@ impl Toolbox {
             }
         }
     }
-}
-
-/// A file name made from a call's id, which a provider made up.
-fn spill_name(call_id: &str) -> String {
-    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-    format!("{}.txt", call_id.chars().take(80).map(safe).collect::<String>())
 }
 
 /// Reads the arguments of a call.

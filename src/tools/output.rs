@@ -9,7 +9,7 @@ use std::io::Write as _;
 const MOST: usize = 51_200;
 
 /// Most bytes that are kept in a file.
-const MOST_SPILLED: u64 = 20 << 20;
+pub(super) const MOST_SPILLED: u64 = 20 << 20;
 
 /// Most bytes of one piece shown live.
 const PIECE: usize = 8 << 10;

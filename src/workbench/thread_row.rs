@@ -1,6 +1,6 @@
 //! A thread as lists show it.
 
-use crate::domain::background::Commands;
+use crate::domain::background::RunningCommands;
 use crate::domain::tree::InTree;
 use crate::domain::{Limits, ModelRef, Money, Outputs, Stand, Status, ThreadId, Timestamp, Tokens, Waiting};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct ThreadRow {
     /// What is risky of what its directive grants and does not acknowledge.
     pub risk: Option<String>,
     /// The commands that run beside its conversation.
-    pub commands: Commands,
+    pub commands: RunningCommands,
     /// Milliseconds since the epoch.
     pub updated_at: Timestamp,
     /// Whether a process runs it now.
@@ -70,7 +70,7 @@ impl ThreadRow {
 
     /// What runs beside its conversation, in one line: `$ command-1 npm run dev +1`.
     #[must_use]
-    pub fn beside(&self) -> Option<String> {
+    pub fn background(&self) -> Option<String> {
         let first = self.commands.iter().next()?;
         let more = self.commands.iter().count() - 1;
         Some(if more == 0 { format!("$ {first}") } else { format!("$ {first} +{more}") })

@@ -1,4 +1,4 @@
-//! Commands beside the conversation: starting them, hearing of their ends, and telling calls how they stand.
+//! Commands in the background: starting them, and telling calls how they stand; and what they and a person's own tell.
 
 use super::Audience;
 use super::run::Driver;
@@ -6,7 +6,8 @@ use super::tools::{CommandsStand, RunningTool, ToolProgress};
 use crate::domain::background::{CommandsAsked, MOST_COMMANDS};
 use crate::domain::{CallId, Event, ToolEvent};
 use crate::engine::thread::Effect;
-use crate::ports::tools::{CommandBeside, Isolation};
+use crate::ports::ToolOutcome;
+use crate::ports::tools::{BackgroundCall, Isolation};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -37,22 +38,31 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    pub(super) fn run_beside(&mut self, name: CallId, input: Value, confined: bool) {
+    pub(super) fn run_background(&mut self, name: CallId, input: Value, confined: bool) {
         let isolation = if confined { Isolation::Sandbox } else { Isolation::Open };
-        let command = CommandBeside { name, input, isolation };
+        let command = BackgroundCall { name, input, isolation };
         self.background.push(RunningTool::background(Arc::clone(&self.settings.tools), command));
     }
 
-    pub(super) async fn background_told(&mut self, name: CallId, news: ToolProgress) {
-        let Some(index) = self.background.iter().position(|command| command.call_id == name) else { return };
+    /// News of a command: of a person's own, or of one in the background.
+    pub(super) async fn command_told(&mut self, call_id: CallId, news: ToolProgress) {
+        let own = self.shell.as_ref().is_some_and(|shell| shell.call_id == call_id);
+        let mut all = self.shell.iter_mut().chain(&mut self.background);
+        let Some(command) = all.find(|command| command.call_id == call_id) else { return };
         match news {
-            ToolProgress::Said(text) => self.background.get_mut(index).into_iter().for_each(|it| it.heard(&text)),
+            ToolProgress::Said(text) => {
+                command.heard(&text);
+                if own {
+                    self.settings.audience.tool_said(&call_id, text);
+                }
+            }
             ToolProgress::Started(process, recorded) => {
-                self.background.get_mut(index).into_iter().for_each(|it| it.process = Some(process));
-                let begins = self.may_begin(name, process).await;
+                command.process = Some(process);
+                let begins = self.may_begin(call_id, process).await;
                 let _command_gone = recorded.send(begins);
             }
-            // A command asks for nothing.
+            // Only tools make somebody else of a thread, change files by themselves, keep values for it, show images and start
+            // others.
             ToolProgress::Became(..)
             | ToolProgress::Shows(..)
             | ToolProgress::Checkpoint { .. }
@@ -62,15 +72,21 @@ impl<A: Audience> Driver<A> {
             | ToolProgress::ChildEnded { .. }
             | ToolProgress::StartsCommand { .. }
             | ToolProgress::AsksCommands(..) => {}
-            ToolProgress::Ended(outcome) => {
-                let command = self.background.remove(index);
-                self.forget(&command);
-                drop(command);
-                let output = outcome.output;
-                let output =
-                    output.get(output.ceil_char_boundary(output.len().saturating_sub(TOLD))..).unwrap_or_default();
-                let (output, error) = (output.to_owned(), outcome.error);
-                self.emit(Event::Tool(ToolEvent::CommandEnded { call_id: name, output, error })).await;
+            ToolProgress::Ended(ToolOutcome { output, error }) => {
+                if let Some(process) = command.process {
+                    self.settings.store.forget_process(&process);
+                }
+                let ended = if own {
+                    self.shell = None;
+                    let ToolOutcome { output, error } = self.short(ToolOutcome { output, error });
+                    ToolEvent::ShellEnded { call_id, output, error }
+                } else {
+                    self.background.retain(|command| command.call_id != call_id);
+                    let from = output.ceil_char_boundary(output.len().saturating_sub(TOLD));
+                    let output = output.get(from..).unwrap_or_default().to_owned();
+                    ToolEvent::CommandEnded { call_id, output, error }
+                };
+                self.emit(Event::Tool(ended)).await;
                 self.tell_waiters();
             }
         }

@@ -30,7 +30,7 @@ impl<A: Audience> Driver<A> {
             known.extend(self.settings.tools.reader());
         }
         if !self.thread.commands.is_empty() {
-            known.extend(self.settings.tools.commander());
+            known.extend(self.settings.tools.command_tool());
         }
         known
     }

@@ -248,8 +248,8 @@ impl<A: Audience> Driver<A> {
                 (index, news) = heard(&mut self.pipeline) => self.pipeline_told(index, news).await,
                 never = advance(&mut self.early) => match never {},
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
-                (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
-                (call_id, news) = news(&mut self.background) => self.background_told(call_id, news).await,
+                (call_id, news) = news(self.shell.as_mut_slice()) => self.command_told(call_id, news).await,
+                (call_id, news) = news(&mut self.background) => self.command_told(call_id, news).await,
             }
         }
     }
@@ -365,7 +365,7 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::StopShell => self.shell.iter_mut().for_each(RunningTool::stop),
-                Effect::RunCommand { call_id, input, confined } => self.run_beside(call_id, input, confined),
+                Effect::RunBackground { call_id, input, confined } => self.run_background(call_id, input, confined),
                 Effect::End(status) => self.end(status).await,
             }
         }

@@ -14,7 +14,7 @@ use crate::domain::{
 use crate::engine::arguments::misfit;
 use crate::engine::permission;
 use crate::engine::thread::Effect;
-use crate::ports::tools::{CommandBeside, Isolation, OwnCommand, Waiting};
+use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -268,29 +268,31 @@ impl RunningTool {
 
     /// Runs a person's own command.
     pub(super) fn shell(tools: Arc<dyn ToolRunner>, own: OwnCommand) -> Self {
-        let (sender, news) = mpsc::channel(PIECES);
         let call_id = own.call_id.clone();
-        let (stop, stopped) = oneshot::channel();
-        let stopped = Box::pin(async move {
-            let _by_word_or_with_the_driver = stopped.await;
-        });
-        let job = Box::pin(async move { tools.shell(&own, stopped, &Line(sender)).await });
-        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
+        Self::until_stopped(call_id, |stopped, line| async move { tools.shell(&own, stopped, &line).await })
     }
 
     /// Runs a command beside the conversation.
-    pub(super) fn background(tools: Arc<dyn ToolRunner>, command: CommandBeside) -> Self {
-        let (sender, news) = mpsc::channel(PIECES);
+    pub(super) fn background(tools: Arc<dyn ToolRunner>, command: BackgroundCall) -> Self {
         let call_id = command.name.clone();
+        Self::until_stopped(call_id, |stopped, line| async move { tools.background(&command, stopped, &line).await })
+    }
+
+    /// Runs what can be asked to end.
+    fn until_stopped<Job: Future<Output = ToolOutcome> + Send + 'static>(
+        call_id: CallId,
+        run: impl FnOnce(Waiting<'static, ()>, Line) -> Job,
+    ) -> Self {
+        let (sender, news) = mpsc::channel(PIECES);
         let (stop, stopped) = oneshot::channel();
         let stopped = Box::pin(async move {
             let _by_word_or_with_the_driver = stopped.await;
         });
-        let job = Box::pin(async move { tools.background(&command, stopped, &Line(sender)).await });
+        let job = Box::pin(run(stopped, Line(sender)));
         Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
     }
 
-    /// Asks a person's command to end; what it printed is still told.
+    /// Asks a command to end; what it printed is still told.
     pub(super) fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             let _over_already = stop.send(());
@@ -384,7 +386,7 @@ impl<A: Audience> Driver<A> {
         self.interrupted.stop(tool);
     }
 
-    pub(super) fn forget(&self, tool: &RunningTool) {
+    fn forget(&self, tool: &RunningTool) {
         if let Some(process) = &tool.process {
             self.settings.store.forget_process(process);
         }

@@ -3,7 +3,6 @@
 use super::Audience;
 use super::prepare_error::Stopped;
 use super::run::Driver;
-use super::tools::ToolProgress;
 use crate::domain::attachment::MOST_ATTACHMENTS;
 use crate::domain::{Assembly, Attachment, CallId, ContentHash, Event, Image, ThreadEvent, ToAttach, ToolEvent};
 use crate::engine::thread::Effect;
@@ -93,39 +92,5 @@ impl<A: Audience> Driver<A> {
         }
         let call_id = CallId(format!("shell-{}", self.thread.shells + 1));
         self.accept(Event::Tool(ToolEvent::ShellStarted { call_id, command, shared })).await
-    }
-
-    pub(super) async fn shell_told(&mut self, call_id: CallId, news: ToolProgress) {
-        match news {
-            ToolProgress::Said(text) => {
-                self.shell.iter_mut().for_each(|shell| shell.heard(&text));
-                self.settings.audience.tool_said(&call_id, text);
-            }
-            ToolProgress::Started(process, recorded) => {
-                self.shell.iter_mut().for_each(|shell| shell.process = Some(process));
-                let begins = self.may_begin(call_id, process).await;
-                let _shell_gone = recorded.send(begins);
-            }
-            // Only tools make somebody else of a thread, change files by themselves, keep values for it, show images and start
-            // others.
-            ToolProgress::Became(..)
-            | ToolProgress::Shows(..)
-            | ToolProgress::Checkpoint { .. }
-            | ToolProgress::Keeps(..)
-            | ToolProgress::AsksParent(_)
-            | ToolProgress::StartsChild { .. }
-            | ToolProgress::ChildEnded { .. }
-            | ToolProgress::StartsCommand { .. }
-            | ToolProgress::AsksCommands(..) => {}
-            ToolProgress::Ended(outcome) => {
-                let process = self.shell.take().and_then(|shell| shell.process);
-                if let Some(process) = process {
-                    self.settings.store.forget_process(&process);
-                }
-                let outcome = self.short(outcome);
-                self.emit(Event::Tool(ToolEvent::ShellEnded { call_id, output: outcome.output, error: outcome.error }))
-                    .await;
-            }
-        }
     }
 }

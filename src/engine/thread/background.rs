@@ -3,28 +3,16 @@
 
 use super::effect::Effect;
 use super::state::Thread;
-use crate::domain::background::{BackgroundCommand, CommandEnd, MOST_ENDED};
+use crate::domain::background::{BackgroundCommand, MOST_ENDED};
 use crate::domain::event::Timestamp;
-use crate::domain::{CallId, Event};
-use serde_json::Value;
+use crate::domain::{Event, ToolEvent};
 
-pub(super) fn started(
-    thread: &mut Thread,
-    (call_id, command): (&CallId, &str),
-    input: &Value,
-    confined: bool,
-    now: Timestamp,
-) -> Vec<Effect> {
-    thread.commands_started += 1;
-    let (name, command) = (call_id.clone(), command.to_owned());
-    thread.commands.push(BackgroundCommand { name, command, started: now, ended: None });
-    vec![Effect::RunCommand { call_id: call_id.clone(), input: input.clone(), confined }]
-}
-
-pub(super) fn ended(thread: &mut Thread, call_id: &CallId, error: Option<&str>, now: Timestamp) -> Vec<Effect> {
-    let open = thread.commands.iter_mut().find(|command| command.name == *call_id && command.runs());
-    if let Some(command) = open {
-        command.ended = Some(CommandEnd { at: now, error: error.map(str::to_owned) });
+/// A command has started or ended.
+pub(super) fn changed(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Effect> {
+    BackgroundCommand::follow(&mut thread.commands, event, now);
+    if let ToolEvent::CommandStarted { call_id, input, confined, .. } = event {
+        thread.commands_started += 1;
+        return vec![Effect::RunBackground { call_id: call_id.clone(), input: input.clone(), confined: *confined }];
     }
     let mut too_many = thread.commands.iter().filter(|command| !command.runs()).count().saturating_sub(MOST_ENDED);
     thread.commands.retain(|command| {

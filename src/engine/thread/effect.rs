@@ -46,7 +46,7 @@ pub enum Effect {
     /// End it at once: the thread ends.
     EndShell,
     /// Run this command beside the conversation and emit `CommandEnded`; `confined`, in a sandbox.
-    RunCommand { call_id: CallId, input: serde_json::Value, confined: bool },
+    RunBackground { call_id: CallId, input: serde_json::Value, confined: bool },
     /// The thread has ended.
     End(Status),
 }

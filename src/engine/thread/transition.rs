@@ -270,10 +270,7 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
         }
         ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
         ToolEvent::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
-        ToolEvent::CommandStarted { call_id, command, input, confined, .. } => {
-            background::started(thread, (call_id, command), input, *confined, now)
-        }
-        ToolEvent::CommandEnded { call_id, error, .. } => background::ended(thread, call_id, error.as_deref(), now),
+        ToolEvent::CommandStarted { .. } | ToolEvent::CommandEnded { .. } => background::changed(thread, event, now),
         ToolEvent::ResultKept { .. } => {
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()

@@ -31,10 +31,10 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", row.name()), title);
-        let beside = row.beside();
-        let whole = format!("{} · {}", row.told(), beside.clone().unwrap_or_else(|| summary(row, model.now)));
+        let background = row.background();
+        let whole = format!("{} · {}", row.told(), background.clone().unwrap_or_else(|| summary(row, model.now)));
         let room = usize::from(edge.saturating_sub(area.x + 3)).saturating_sub(columns(&below));
-        let detail = if columns(&whole) <= room || beside.is_some() {
+        let detail = if columns(&whole) <= room || background.is_some() {
             whole
         } else {
             format!("{} · {} · {}", row.told(), row.spend, age(model.now.since(row.updated_at)))
@@ -76,8 +76,8 @@ fn table_row(row: &ThreadRow, level: usize, now: Timestamp, area: Area, chosen: 
     let x = canvas.put(x + 1, area.y, right, &indent(level, 8), ink(Role::List));
     let x = risk(row, x, area, chosen, canvas);
     let x = canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
-    if let Some(beside) = row.beside().filter(|_| x + 12 < right) {
-        canvas.put_short(x + 2, area.y, right, &beside, ink(Role::ListDetail));
+    if let Some(background) = row.background().filter(|_| x + 12 < right) {
+        canvas.put_short(x + 2, area.y, right, &background, ink(Role::ListDetail));
     }
 }
 
@@ -129,9 +129,9 @@ pub(super) fn list_row(
     let x = canvas.put(x, area.y, right, &indent(level, 4), role);
     let x = risk(row, x, area, chosen, canvas);
     let name = row.name();
-    if let Some(beside) = row.beside().filter(|_| area.width > 30) {
+    if let Some(background) = row.background().filter(|_| area.width > 30) {
         let end = canvas.put_short(x, area.y, x + right.saturating_sub(x) / 2, name, role);
-        canvas.put_short(end + 2, area.y, right.saturating_sub(1), &beside, detail);
+        canvas.put_short(end + 2, area.y, right.saturating_sub(1), &background, detail);
         return;
     }
     let all = summary(row, now);

@@ -2,7 +2,7 @@
 
 use super::view;
 use crate::commands::{Key, KeyCode, Keymap};
-use crate::domain::background::Commands;
+use crate::domain::background::RunningCommands;
 use crate::domain::event::{CallError, Delta, Denial, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     ApprovalEvent, Block, CallId, ContentHash, ContextEvent, ControlEvent, Cost, Event, LimitKind, Limits,
@@ -197,7 +197,11 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         model: ModelRef::new("anthropic", "claude-sonnet-4-5").into(),
         waits_for: None,
         outputs: (0..turns).map(|turn| turn * 97 % 400 + 20).collect::<Vec<_>>().into(),
-        commands: Commands::from_words(if turns == 1 { "command-1 cargo watch\ncommand-2 npm run dev" } else { "" }),
+        commands: RunningCommands::from_words(if turns == 1 {
+            "command-1 cargo watch\ncommand-2 npm run dev"
+        } else {
+            ""
+        }),
         risk: (turns == 1).then(|| "elevated: rye.execute.tool.rye.bash".to_owned()),
         turns,
         tokens: Tokens(1_200),

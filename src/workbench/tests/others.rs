@@ -19,7 +19,7 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         waits_for: None,
         outputs: crate::domain::Outputs::default(),
         risk: None,
-        commands: crate::domain::background::Commands::default(),
+        commands: crate::domain::background::RunningCommands::default(),
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money::ZERO,

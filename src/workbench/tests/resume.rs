@@ -49,7 +49,7 @@ fn row(number: u64, title: &str) -> ThreadRow {
         waits_for: None,
         outputs: crate::domain::Outputs::default(),
         risk: None,
-        commands: crate::domain::background::Commands::default(),
+        commands: crate::domain::background::RunningCommands::default(),
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money(0),

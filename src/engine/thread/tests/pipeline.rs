@@ -288,7 +288,7 @@ impl Slow {
                 | Effect::RunShell { .. }
                 | Effect::StopShell
                 | Effect::EndShell
-                | Effect::RunCommand { .. }
+                | Effect::RunBackground { .. }
                 | Effect::End(_) => continue,
             };
             self.bench.now += 10;

@@ -43,7 +43,7 @@ fn commands_in_the_background_stand_above_the_to_do_list() {
         ended,
     };
     let commands = vec![
-        command(1, "cargo build --release", Some(CommandEnd { at: Timestamp(NOW), error: None })),
+        command(1, "cargo build --release", Some(CommandEnd { at: Some(Timestamp(NOW)), error: None })),
         command(2, "npm run dev -- --port 5173\n# 開発 server", None),
         command(
             3,
