@@ -7,24 +7,23 @@ use super::notices::{failed, notice};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
 use super::servers;
-use super::{export, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
+use super::{export, forking, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
+use crate::domain::{Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
 use crate::session::Models;
-use crate::session::fork;
 use crate::session::setup::Setup;
+use crate::session::{conversation, fork};
 use crate::store::KeptLedger;
-use crate::store::fork::{Forked, Left, Until};
+use crate::store::fork::Until;
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
-use crate::workbench::fork::ForkMade;
 use crate::workbench::{Effect, Level, Message};
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -128,18 +127,17 @@ impl EffectRunner {
             }
             Effect::Send { id, command } => self.send(id, command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
-            Effect::Fork { thread_id, back, model, forking, request } => {
-                let until = back.map_or(Until::End, Until::Prompt);
+            fork @ Effect::Fork { .. } => {
                 let setup = Arc::clone(&self.setup);
-                let made = self.answer_with(move || match fork(&setup, &thread_id, until, model) {
-                    Ok(Forked { id, prompt }) => {
-                        let (prompt, files) = left(prompt);
-                        let made = ForkMade { from: thread_id, thread_id: id, forking, prompt, files, request };
-                        Message::ForkMade(Box::new(made))
-                    }
-                    Err(why) => notice(Level::Error, why),
-                });
+                let made = self.answer_with(move || forking::make(&setup, fork));
                 self.writes.spawn(made);
+            }
+            Effect::LoadConversation { thread_id } => {
+                let layout = self.layout();
+                self.answer(move || {
+                    let read = conversation::read(&layout, &thread_id, SystemClock.now());
+                    Message::Conversation(thread_id, read.map_err(|error| error.to_string()))
+                });
             }
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadArchived => self.look_at_threads(thread_rows::archived, Message::Archived),
@@ -607,12 +605,6 @@ impl EffectRunner {
             });
         }
     }
-}
-
-/// The text of a prompt that a fork left behind, and what went along with it.
-fn left(prompt: Option<Left>) -> (Option<String>, Vec<Attachment>) {
-    let (text, files) = prompt.map(|left| (left.text, left.files)).unzip();
-    (text, files.unwrap_or_default())
 }
 
 /// The end of a thread's log, and how the thread stands.

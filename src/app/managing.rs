@@ -16,6 +16,10 @@ pub(super) async fn manage(launcher: Launcher, thread_id: ThreadId, upkeep: Upke
         Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
         Upkeep::Kill => executor.kill(&thread_id).await.map(|()| "is killed").map_err(failed),
         Upkeep::Rename(title) => executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed),
+        Upkeep::Label { target, label } => {
+            let done = if label.is_some() { "has the label" } else { "has that label no more" };
+            executor.label(&thread_id, target, label).await.map(|()| done).map_err(failed)
+        }
         Upkeep::Archive => {
             let archived = executor.archive(&thread_id, true).await;
             archived.map(|()| "is archived; /archived lists it").map_err(failed)

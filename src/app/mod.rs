@@ -12,6 +12,7 @@ mod effect_runner;
 pub mod export;
 mod fault;
 mod foreground;
+mod forking;
 pub mod listing;
 mod managing;
 mod model_choices;

@@ -501,6 +501,7 @@ impl App {
             | Effect::LoadThreads
             | Effect::LoadArchived
             | Effect::LoadChanges(_)
+            | Effect::LoadConversation { .. }
             | Effect::TakeBack(..)
             | Effect::ExportRegistry
             | Effect::LoadBudget { .. }

@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod config;
 mod context;
+mod conversation;
 mod doctor;
 mod extensions;
 mod failure;

@@ -565,6 +565,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | ThreadEvent::ClockJumped { .. }
             | ThreadEvent::WorkerStarted { .. }
             | ThreadEvent::WorkerEnded { .. }
+            | ThreadEvent::ThreadForked { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::ExtensionEntry { .. }

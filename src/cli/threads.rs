@@ -1,6 +1,5 @@
 //! `levain threads`: what there is.
 
-use super::background;
 use super::failure::{Failure, written};
 use super::find;
 use super::orchestrate::{
@@ -10,12 +9,14 @@ use super::orchestrate::{
 use super::undo;
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
+use super::{background, conversation};
 use crate::domain::tree;
 use crate::domain::{
     Cost, Lineage, ModelRef, Operation, Outputs, Status, ThreadId, ThreadKind, ThreadOrder, Timestamp, Waiting,
 };
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
+use crate::store::fork::Until;
 use crate::store::registry::{Part, ThreadEntry};
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
@@ -58,10 +59,17 @@ enum ThreadsCommand {
         /// all behind it
         #[arg(value_name = "ID[#N]")]
         id: String,
+        /// At what was said there, by the id that `levain threads conversation` lists: without a prompt, with anything else
+        #[arg(long, value_name = "ENTRY")]
+        at: Option<String>,
         /// One JSON object
         #[arg(long)]
         json: bool,
     },
+    /// Show what was said in a thread and in all that go on with it, as a tree
+    Conversation(conversation::ConversationArguments),
+    /// Give something that was said a label
+    Label(conversation::LabelArguments),
     /// Stop running threads; their messages are kept
     Cancel(StopArguments),
     /// End running threads at once, whatever they do
@@ -179,7 +187,9 @@ struct ThreadLine<'a> {
 pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     match &arguments.command {
-        Some(ThreadsCommand::Fork { id, json }) => return fork(&setup, id, *json),
+        Some(ThreadsCommand::Fork { id, at, json }) => return fork(&setup, id, at.as_deref(), *json),
+        Some(ThreadsCommand::Conversation(asked)) => return conversation::show(&setup, asked),
+        Some(ThreadsCommand::Label(label)) => return conversation::label(&setup, label),
         Some(ThreadsCommand::Cancel(stop)) => return stop_all(&setup, stop, false),
         Some(ThreadsCommand::Kill(stop)) => return stop_all(&setup, stop, true),
         Some(ThreadsCommand::Wait(wait)) => return orchestrate::wait(&setup, wait),
@@ -233,8 +243,15 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
-    let (from, until) = find::place(setup, id)?;
+fn fork(setup: &Setup, id: &str, at: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+    let (from, until) = match at {
+        Some(entry) => {
+            let from = find::thread(setup, id)?;
+            let at = conversation::entry(setup, &from, entry)?;
+            (from, Until::Entry(at))
+        }
+        None => find::place(setup, id)?,
+    };
     let thread_id = session::fork(setup, &from, until, None).map_err(Failure::new)?.id;
     let mut output = out();
     if json {

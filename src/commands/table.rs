@@ -47,6 +47,8 @@ pub enum Context {
     Changes,
     /// The list of queued messages.
     Queue,
+    /// What was said in a conversation.
+    Conversation,
     /// The inputs of a directive are being given.
     Form,
 }
@@ -78,12 +80,13 @@ impl Context {
             Self::Sheet => "sheet",
             Self::Changes => "changes",
             Self::Queue => "queue",
+            Self::Conversation => "conversation",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -106,6 +109,7 @@ impl Context {
         Self::Sheet,
         Self::Changes,
         Self::Queue,
+        Self::Conversation,
         Self::Pager,
     ];
 
@@ -135,6 +139,7 @@ impl Context {
             Self::Preview => "The coming request, before it is sent",
             Self::Changes => "Files that the thread changed",
             Self::Queue => "Queued messages",
+            Self::Conversation => "The conversation as a tree",
             Self::Form => "Giving a directive its inputs",
         }
     }
@@ -408,6 +413,10 @@ commands! {
     PromptRetryWith "prompt.retry_with" "Try again with another model" "Choose a model, and send the prompt to that in a new thread." / "retry-with" {Again};
     PromptRevise "prompt.revise" "Edit and send again" "Fork the thread before the prompt and put the prompt into the draft." / "edit" {Again};
     ThreadFork "thread.fork" "Fork here" "Fork the thread with everything up to here; this thread stays as it is." / "fork" {Again};
+    ConversationShow "conversation.show" "Conversation tree" "Show the conversation with all its forks, and go on from any place of it." / "tree" {Thread};
+    ConversationSummary "conversation.summary" "Go on with a summary" "Go on from there, and tell the model in short what is left behind." [hidden];
+    ConversationFilter "conversation.filter" "List more or less" "List what was said, prompts alone, what has a label, or everything." [hidden];
+    ConversationLabel "conversation.label" "Label" "Give the chosen entry a label; an empty one removes it." [hidden];
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
     ContextBeside "context.beside" "Context beside the conversation" "Show the layers of the chosen turn's request at the right, or take them away." / "split" {Split};
     ContextCompact "context.compact" "Compact" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};

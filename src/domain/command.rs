@@ -90,6 +90,23 @@ pub enum Command {
     },
     /// Let older messages give way to a summary.
     Compact,
+    /// Tell what was said in a branch that was left in short, with the next prompt. Only an idle conversation does.
+    SummariseBranch {
+        /// The thread in which it was said.
+        from: ThreadId,
+        /// What was said, as text.
+        text: String,
+        /// What the summary is to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+    },
+    /// Call something that was said so, or nothing.
+    Label {
+        /// The place of its line in the log, as [`ExtensionEntry::Label`](super::ExtensionEntry::Label) names it.
+        target: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
     /// Let another thread go on with what is said here: now where it is idle, else before the next request.
     HandOff,
     /// Ask a command that runs beside the conversation to end.
@@ -149,6 +166,14 @@ pub enum Leaving {
     New,
     Open {
         thread_id: ThreadId,
+    },
+    /// To a fork at what was said there, in it or in another thread of its conversation.
+    Entry {
+        thread_id: ThreadId,
+        entry: String,
+        /// Whether what is left behind is told in short.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        summarised: bool,
     },
     /// To a fork of it.
     Fork {

@@ -22,6 +22,7 @@ pub use settings::SettingsEvent;
 pub use thread::ThreadEvent;
 pub use tool::ToolEvent;
 
+use super::extension_entry::ExtensionEntry;
 use super::id::{CallId, ThreadId};
 use super::note::Note;
 use serde::de::value::MapDeserializer;
@@ -188,11 +189,15 @@ impl Event {
         }
     }
 
-    /// Whether the event only says under what name and where the thread is listed: it is no change of the thread itself, so
+    /// Whether the event only says under what name and where the thread is listed, or what something in it is called: it is no change of the thread itself, so
     /// that one which is put away does not come to the top of the list.
     #[must_use]
     pub fn is_filing(&self) -> bool {
-        matches!(self, Self::Settings(SettingsEvent::TitleSet { .. } | SettingsEvent::Archived { .. }))
+        matches!(
+            self,
+            Self::Settings(SettingsEvent::TitleSet { .. } | SettingsEvent::Archived { .. })
+                | Self::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Label { .. } })
+        )
     }
 
     /// What people are told of the event. Nothing of one whose content is shown itself (what was said, calls and their

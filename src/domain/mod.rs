@@ -13,6 +13,7 @@ pub mod capability;
 pub mod command;
 pub mod component;
 pub mod control;
+pub mod conversation;
 pub mod custom_message;
 pub mod dialog;
 pub mod event;

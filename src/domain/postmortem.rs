@@ -131,6 +131,7 @@ impl Postmortem {
             | ThreadEvent::ChildThreadStarted { .. }
             | ThreadEvent::DirectiveReturn { .. }
             | ThreadEvent::ThreadHandoff { .. }
+            | ThreadEvent::ThreadForked { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ClockJumped { .. }
             | ThreadEvent::ExtensionEntry { .. }

@@ -35,8 +35,8 @@ const LIMITS: Limits = Limits {
 /// Lines of what a handler wrote that are kept with its step.
 const MOST_LINES: usize = 50;
 
-/// Events that are asked before a person leaves a thread: for another one, and for a fork.
-const LEAVING: [&str; 2] = ["session_before_switch", "session_before_fork"];
+/// Events that are asked before a person leaves a thread: for another one, for a fork, and for a place of its conversation.
+const LEAVING: [&str; 3] = ["session_before_switch", "session_before_fork", "session_before_tree"];
 
 /// See the module.
 pub(super) struct ExtensionHandlers {
@@ -304,11 +304,14 @@ impl ExtensionHandlers {
     /// Asks before a person leaves the thread. The first that cancels ends it; one that fails has nothing against it.
     pub(super) async fn may_leave(&self, leaving: Leaving) -> Result<(), String> {
         let Some(engine) = self.loaded().engine.clone() else { return Ok(()) };
-        let [switch, fork] = LEAVING;
+        let [switch, fork, tree] = LEAVING;
         let (name, event) = match leaving {
             Leaving::New => (switch, json!({"reason": "new"})),
             Leaving::Open { thread_id } => {
                 (switch, json!({"reason": "resume", "targetSessionFile": self.thread.log_of(&thread_id)}))
+            }
+            Leaving::Entry { thread_id, entry, summarised } => {
+                (tree, json!({"preparation": self.thread.tree_preparation(&thread_id, &entry, summarised)}))
             }
             Leaving::Fork { back } => (fork, json!({"entryId": self.thread.prompt_from_end(back)})),
         };

@@ -162,6 +162,18 @@ impl ExtensionThread {
         })
     }
 
+    /// What extensions are told before a person goes on from an entry of this thread, or of another of its conversation.
+    pub(super) fn tree_preparation(&self, thread_id: &ThreadId, entry: &str, summarised: bool) -> Value {
+        self.entries(|entries| {
+            let own = entries.header()["id"] == thread_id.as_str();
+            let target = if own { entry.to_owned() } else { format!("{thread_id}#{entry}") };
+            let place = entries.all().iter().position(|one| own && one["id"] == entry);
+            let behind = place.map_or(&[][..], |place| entries.all().get(place + 1..).unwrap_or_default());
+            json!({"targetId": target, "oldLeafId": entries.leaf(), "commonAncestorId": own.then_some(entry),
+                "entriesToSummarize": if summarised { behind } else { &[] }, "userWantsSummary": summarised})
+        })
+    }
+
     /// Has whoever looks at the thread see it in this theme.
     pub(super) fn choose_theme(&self, name: String) {
         if let Some((thread, _)) = self.thread.get() {

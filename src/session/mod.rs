@@ -10,6 +10,7 @@ mod built_in;
 pub mod cases;
 mod children;
 mod components;
+pub mod conversation;
 mod directive_planner;
 mod doubt;
 mod drawings;

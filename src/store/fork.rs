@@ -25,6 +25,9 @@ pub enum Until {
     Prompt(usize),
     /// Up to the prompt that led to the request of this number, without that.
     Request(u32),
+    /// Up to what the line at this byte of the log says: a prompt without that, anything else with it, an answer with what
+    /// its calls gave.
+    Entry(u64),
 }
 
 /// A fork that was made.
@@ -91,18 +94,21 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
         format!("this thread begins with the messages of {from}, without its approvals, limits and queued messages")
     };
     begun.write(now, Event::Thread(ThreadEvent::Notice { text }))?;
-    let mut place = 0;
+    let mut until = 0;
     'pages: for page in log::pages(&said) {
-        for record in page?.into_records() {
-            if end.is_some_and(|end| place >= end) {
+        let page = page?;
+        for (offset, record) in page.lines.into_iter().filter_map(|line| Some((line.offset, line.record?))) {
+            if end.is_some_and(|end| offset >= end) {
                 break 'pages;
             }
-            place += 1;
             if let Some(event) = words(record.event).filter(|event| !is_state(event) || !said.is_elsewhere()) {
                 begun.write(now, event)?;
             }
         }
+        until = page.end;
     }
+    let until = end.unwrap_or(until);
+    begun.write(now, Event::Thread(ThreadEvent::ThreadForked { from: from.clone(), until }))?;
     begun.finish(layout).map(|id| Forked { id, prompt })
 }
 
@@ -185,11 +191,18 @@ impl Begun {
     }
 }
 
-/// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
-fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<Left>), StoreError> {
+/// The byte of a log at which `until` is, its end without one; and the prompt that is the next.
+fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<u64>, Option<Left>), StoreError> {
     let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
     let (mut said, chosen) = match until {
         Until::End => return Ok((None, None)),
+        Until::Entry(at) => {
+            let end = behind(log, at)?.ok_or_else(|| not_said(format!("entry {at:08x}")))?;
+            return Ok(match end {
+                Behind::Prompt(left) => (Some(at), Some(left)),
+                Behind::Other(end) => (end, None),
+            });
+        }
         Until::Prompt(back) => {
             let Prompts { said, .. } = Prompts::of(log, until)?;
             let chosen = said.len().checked_sub(back).filter(|_| back > 0);
@@ -205,10 +218,59 @@ fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usiz
     Ok((Some(place), Some(left)))
 }
 
+/// Where a fork at an entry ends.
+enum Behind {
+    /// Before it, since it is this prompt.
+    Prompt(Left),
+    /// Behind it, at this byte, or at the end of the log.
+    Other(Option<u64>),
+}
+
+/// Where a fork ends that is to have the entry at this byte; `None` where nothing is that could be gone on from.
+fn behind(log: &ThreadLog, at: u64) -> Result<Option<Behind>, StoreError> {
+    let mut found = false;
+    for page in log::pages(log) {
+        for line in page?.lines {
+            let Some(Record { event, .. }) = line.record.filter(|_| line.offset >= at) else { continue };
+            let begins = begins_entry(&event);
+            if found && begins {
+                return Ok(Some(Behind::Other(Some(line.offset))));
+            }
+            if !found && line.offset > at {
+                return Ok(None);
+            }
+            if found {
+                continue;
+            }
+            if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = event {
+                return Ok(Some(Behind::Prompt(Left { text, files })));
+            }
+            if !begins && !matches!(event, Event::Tool(ToolEvent::ToolCallResult { .. } | ToolEvent::ShellEnded { .. }))
+            {
+                return Ok(None);
+            }
+            found = true;
+        }
+    }
+    Ok(found.then_some(Behind::Other(None)))
+}
+
+/// Whether something new is said with it, which a fork at what was said before does without.
+fn begins_entry(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Prompt(PromptEvent::CognitionIn { .. } | PromptEvent::PromptPrepared { .. })
+            | Event::Request(RequestEvent::CognitionOut { .. } | RequestEvent::CognitionReasoning { .. })
+            | Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { .. } })
+            | Event::Context(ContextEvent::BranchSummarised { .. } | ContextEvent::ContextInherited { .. })
+            | Event::Tool(ToolEvent::ShellStarted { .. })
+    )
+}
+
 /// The prompts of a log.
 struct Prompts {
-    /// Each with the number of records before it.
-    said: Vec<(usize, Left)>,
+    /// Each with the byte at which it is.
+    said: Vec<(u64, Left)>,
     /// How many of them had been said when the request was made that was asked for.
     at_request: Option<usize>,
 }
@@ -216,17 +278,15 @@ struct Prompts {
 impl Prompts {
     fn of(log: &ThreadLog, until: Until) -> Result<Self, StoreError> {
         let (mut said, mut at_request) = (Vec::new(), None);
-        let mut place = 0;
         for page in log::pages(log) {
-            for record in page?.into_records() {
+            for (offset, record) in page?.lines.into_iter().filter_map(|line| Some((line.offset, line.record?))) {
                 if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = record.event {
-                    said.push((place, Left { text, files }));
+                    said.push((offset, Left { text, files }));
                 } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
                     && until == Until::Request(request)
                 {
                     at_request = Some(said.len());
                 }
-                place += 1;
             }
         }
         Ok(Self { said, at_request })
@@ -261,6 +321,11 @@ fn words(event: Event) -> Option<Event> {
         Event::Prompt(PromptEvent::PromptPrepared { messages, .. }) => (!messages.is_empty()).then(|| {
             let (typed, steps, system) = (None, Vec::new(), None);
             Event::Prompt(PromptEvent::PromptPrepared { prompt: 0, typed, steps, messages, system })
+        }),
+        // Paid by somebody else.
+        Event::Context(ContextEvent::BranchSummarised { from, summary, .. }) => (!summary.is_empty()).then(|| {
+            let (request, usage, spend, reason) = (None, Usage::default(), None, None);
+            Event::Context(ContextEvent::BranchSummarised { from, summary, request, usage, spend, reason })
         }),
         Event::Settings(SettingsEvent::StateSet { .. })
         | Event::Context(ContextEvent::ContextInherited { .. })
@@ -373,8 +438,9 @@ mod tests {
                 Event::Thread(ThreadEvent::ThreadStarted { .. }),
                 Event::Thread(ThreadEvent::Notice { .. }),
                 Event::Prompt(PromptEvent::CognitionIn { prompt: None, .. }),
-                Event::Request(RequestEvent::CognitionOut { request: 0, .. })
-            ]
+                Event::Request(RequestEvent::CognitionOut { request: 0, .. }),
+                Event::Thread(ThreadEvent::ThreadForked { until, .. })
+            ] if *until == log.len() as u64
         ));
         assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");
         let said = |until| make(&layout, &from, until, fork.clone(), Timestamp(9));
@@ -382,6 +448,20 @@ mod tests {
         assert_eq!(forked.prompt.map(|left| left.text).as_deref(), Some("hello"));
         let text = std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
         assert!(!text.contains("hello") && !text.contains("cognition_out"), "{text}");
+        // At an entry: before the prompt, behind the answer. At anything else nothing can be gone on from.
+        let starts: Vec<u64> = log::pages(&layout.log(&from).unwrap())
+            .flat_map(|page| page.unwrap().lines.into_iter().map(|line| line.offset).collect::<Vec<_>>())
+            .collect();
+        let text = |forked: &Forked| std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
+        let before = said(Until::Entry(starts[1])).unwrap();
+        assert!(before.prompt.is_some() && !text(&before).contains("hello"));
+        let behind = said(Until::Entry(starts[2])).unwrap();
+        assert!(behind.prompt.is_none() && text(&behind).contains("cognition_out"));
+        for until in
+            [Until::Entry(starts[0]), Until::Entry(starts[3]), Until::Entry(starts[2] + 1), Until::Entry(1 << 40)]
+        {
+            assert!(matches!(said(until), Err(StoreError::NotSaid { .. })), "{until:?}");
+        }
         for until in [Until::Prompt(2), Until::Prompt(0), Until::Request(3)] {
             assert!(matches!(said(until), Err(StoreError::NotSaid { .. })), "{until:?}");
         }

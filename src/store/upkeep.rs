@@ -33,19 +33,13 @@ pub enum UpkeepError {
     Store(#[from] StoreError),
 }
 
-/// Writes `event`, which only says how the thread `id` is listed, into its log, its `thread.json` and the registry. What
-/// holds already is not written again.
+/// Writes `event`, which only says how the thread `id` is listed or what something in it is called, into its log, its
+/// `thread.json` and the registry. How it is listed already is not written again.
 ///
 /// # Errors
 /// [`UpkeepError`]; [`StoreError::Elsewhere`] for a thread of somebody else's, which is read-only.
-pub fn file(
-    layout: &Layout,
-    id: &ThreadId,
-    event: SettingsEvent,
-    now: Timestamp,
-    replay: Replay,
-) -> Result<(), UpkeepError> {
-    debug_assert!(Event::Settings(event.clone()).is_filing());
+pub fn file(layout: &Layout, id: &ThreadId, event: Event, now: Timestamp, replay: Replay) -> Result<(), UpkeepError> {
+    debug_assert!(event.is_filing());
     recover::reap_thread(layout, id, now, replay)?;
     let opened = FileStore::open(layout, id, None, replay.summary, &Summaries::start(layout))?;
     let Opened { mut store, summary, records, .. } = opened.ok_or(UpkeepError::Running)?;
@@ -54,18 +48,15 @@ pub fn file(
         return Err(UpkeepError::Unbegun);
     }
     let (mut title, mut archived) = (summary.title.clone(), summary.archived);
-    match &event {
-        SettingsEvent::TitleSet { title: given } => title.clone_from(given),
-        SettingsEvent::Archived { archived: given } => archived = *given,
-        SettingsEvent::ModelChanged { .. }
-        | SettingsEvent::LimitsChanged { .. }
-        | SettingsEvent::RulesSet { .. }
-        | SettingsEvent::PermissionsSet { .. }
-        | SettingsEvent::PersonaChanged { .. }
-        | SettingsEvent::StateSet { .. } => {}
+    let mut changes = true;
+    if let Event::Settings(SettingsEvent::TitleSet { title: given }) = &event {
+        changes = title != *given;
+        title.clone_from(given);
+    } else if let Event::Settings(SettingsEvent::Archived { archived: given }) = &event {
+        changes = std::mem::replace(&mut archived, *given) != *given;
     }
-    if (&title, archived) != (&summary.title, summary.archived) {
-        store.append(&Record { timestamp: now, thread_id: id.clone(), event: Event::Settings(event) })?;
+    if changes {
+        store.append(&Record { timestamp: now, thread_id: id.clone(), event })?;
         store.sync()()?;
     }
     store.save(&Snapshot {

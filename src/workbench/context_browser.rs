@@ -1,6 +1,7 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
 use super::changes::TakingBack;
+use super::conversation_list::ConversationList;
 use super::counter::{Basis, Coming};
 use super::layout::TranscriptLayout;
 use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, PromptRow, RequestShown, Source};
@@ -29,6 +30,7 @@ pub struct ContextBrowser {
     /// What of the project can run, once it was listed.
     pub(super) runs: Option<ProjectRuns>,
     pub(super) taking_back: TakingBack,
+    pub(super) conversation: ConversationList,
     /// The model that is chosen answers the last prompt again.
     pub(super) fork_model: bool,
     /// The request that the next one to be shown is compared with.

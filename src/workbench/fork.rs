@@ -3,6 +3,17 @@
 use super::request::Compared;
 use crate::domain::{Attachment, ThreadId};
 
+/// Up to where a fork has what was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkAt {
+    /// All of it.
+    End,
+    /// Before the prompt at this place from the end, the newest being 1.
+    Prompt(usize),
+    /// At what the line at this byte of the log says: without a prompt, with anything else.
+    Entry(u64),
+}
+
 /// What becomes of the prompt that a fork leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forking {
@@ -18,6 +29,8 @@ pub enum Forking {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkMade {
     pub from: ThreadId,
+    /// The thread that was on the screen when it was asked for.
+    pub shown: ThreadId,
     pub thread_id: ThreadId,
     pub forking: Forking,
     /// The prompt that was left behind.
@@ -26,6 +39,8 @@ pub struct ForkMade {
     pub files: Vec<Attachment>,
     /// The request that it led to there.
     pub request: Option<u32>,
+    /// What was said in the branch that is left, where it is to be told in short.
+    pub left: Option<String>,
 }
 
 /// What is done as soon as the fork is on the screen.
@@ -35,6 +50,8 @@ pub(super) struct Begun {
     pub(super) forking: Forking,
     pub(super) prompt: Option<String>,
     pub(super) files: Vec<Attachment>,
+    /// The branch that was left, where it is to be told in short: the thread it is in, and what was said.
+    pub(super) left: Option<(ThreadId, String)>,
     /// What its first request is compared with.
     pub(super) compared: Option<Compared>,
 }

@@ -1,6 +1,6 @@
 //! Trying again from an earlier place: a new thread begins with the same words up to there, and the old one stays as it is.
 
-use super::fork::{Begun, ForkMade, Forking};
+use super::fork::{Begun, ForkAt, ForkMade, Forking};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::request::Compared;
@@ -8,6 +8,7 @@ use super::thread_view::{Destination, Link};
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, ToAttach};
+use crate::worker::protocol::Command;
 
 impl Model {
     /// Forks the thread at the chosen prompt, or the one that led to what is chosen; at the newest where none is.
@@ -31,14 +32,17 @@ impl Model {
             .find(|number| *number > 0);
         let back = prompts.len() - place;
         // Behind the answers of the prompt, which is before the next one.
-        let back = if forking == Forking::Here { Some(back - 1).filter(|back| *back > 0) } else { Some(back) };
-        self.leave_for(Destination::Fork { thread_id, back, model, forking, request })
+        let at = match back - usize::from(forking == Forking::Here) {
+            0 => ForkAt::End,
+            back => ForkAt::Prompt(back),
+        };
+        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, left: Vec::new() })
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.
     pub(super) fn fork_made(&mut self, made: ForkMade) -> Vec<Effect> {
-        let ForkMade { from, thread_id, forking, prompt, files, request } = made;
-        if self.view.thread.as_ref() != Some(&from) || self.view.is_working() {
+        let ForkMade { from, shown, thread_id, forking, prompt, files, request, left } = made;
+        if self.view.thread.as_ref() != Some(&shown) || self.view.is_working() {
             self.say(Level::Info, format!("{thread_id} is a fork of {from}"));
             return Vec::new();
         }
@@ -46,7 +50,8 @@ impl Model {
         let effects = self.show_thread(thread_id.clone());
         let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
         self.say(Level::Info, format!("this is a fork with everything {said}; {from} stays as it is"));
-        self.begun = Some(Begun { thread_id, forking, prompt, files, compared });
+        let left = left.map(|text| (shown, text));
+        self.begun = Some(Begun { thread_id, forking, prompt, files, left, compared });
         effects
     }
 
@@ -54,17 +59,22 @@ impl Model {
     pub(super) fn begin_fork(&mut self) -> Vec<Effect> {
         let is_here = self.view.link == Link::Resting
             && self.begun.as_ref().is_some_and(|begun| self.view.thread.as_ref() == Some(&begun.thread_id));
-        let Some(Begun { thread_id, forking, prompt, files, compared }) = self.begun.take_if(|_| is_here) else {
+        let Some(Begun { thread_id, forking, prompt, files, left, compared }) = self.begun.take_if(|_| is_here) else {
             return Vec::new();
         };
+        let summarises = left.map(|(from, text)| {
+            let command = Command::SummariseBranch { from, text, instructions: None };
+            self.tell_thread(command)
+        });
+        let summarises = summarises.unwrap_or_default();
         // What is said behind other words has nothing to be compared with.
-        let Some(prompt) = prompt.filter(|_| forking != Forking::Here) else { return Vec::new() };
+        let Some(prompt) = prompt.filter(|_| forking != Forking::Here) else { return summarises };
         self.awaited = compared.map(|compared| (thread_id, compared));
         self.composer.set(&prompt);
         self.complete();
         self.changed = true;
         if forking != Forking::Again {
-            return Vec::new();
+            return summarises;
         }
         // The same request again: with the files as they were.
         self.hand_over(PromptMode::FollowUp, None, files.into_iter().map(ToAttach::Kept).collect())

@@ -1,8 +1,10 @@
 //! Leaving the thread on the screen: extensions that want to be asked are asked before.
 
+use super::fork::ForkAt;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::thread_view::{Destination, Link, Sent};
+use crate::domain::conversation::entry_id;
 use crate::domain::{Leaving, ThreadId};
 use crate::worker::protocol::Command;
 
@@ -20,7 +22,12 @@ impl Model {
         let leaving = match &destination {
             Destination::New => Leaving::New,
             Destination::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
-            Destination::Fork { back, .. } => Leaving::Fork { back: *back },
+            Destination::Fork { at: ForkAt::End, .. } => Leaving::Fork { back: None },
+            Destination::Fork { at: ForkAt::Prompt(back), .. } => Leaving::Fork { back: Some(*back) },
+            Destination::Fork { thread_id, at: ForkAt::Entry(at), left, .. } => {
+                let (thread_id, entry) = (thread_id.clone(), entry_id(*at));
+                Leaving::Entry { thread_id, entry, summarised: !left.is_empty() }
+            }
         };
         vec![Effect::Send { id: self.sending(Sent::Leave(destination)), command: Command::Leave { leaving } }]
     }
@@ -30,8 +37,27 @@ impl Model {
         match destination {
             Destination::New => self.begin_new(),
             Destination::Open(thread_id) => self.show_thread(thread_id),
-            Destination::Fork { thread_id, back, model, forking, request } => {
-                vec![Effect::Fork { thread_id, back, model, forking, request }]
+            Destination::Fork { thread_id, at, model, forking, request, left } => {
+                let shown = self.view.thread.clone().unwrap_or_else(|| thread_id.clone());
+                vec![Effect::Fork { thread_id, shown, at, model, forking, request, left }]
+            }
+        }
+    }
+
+    /// Has the thread do `command`, in a worker that is started where none runs.
+    pub(super) fn tell_thread(&mut self, command: Command) -> Vec<Effect> {
+        match (self.view.link, &self.view.thread) {
+            (Link::Connected, _) => {
+                vec![Effect::Send { id: self.sending(Sent::Other), command }]
+            }
+            (Link::Resting, Some(thread_id)) => {
+                let thread_id = thread_id.clone();
+                self.view.link = Link::Reviving;
+                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
+            }
+            (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
+                self.say(Level::Warning, "nothing was said in this thread yet");
+                Vec::new()
             }
         }
     }

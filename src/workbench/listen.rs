@@ -539,6 +539,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ThreadEvent::ClockJumped { .. }
             | ThreadEvent::WorkerStarted { .. }
             | ThreadEvent::WorkerEnded { .. }
+            | ThreadEvent::ThreadForked { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::DirectiveReturn { .. }
             | ThreadEvent::ThreadHandoff { .. }

@@ -3,7 +3,7 @@
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::export_form::ExportForm;
-use super::fork::{ForkMade, Forking};
+use super::fork::{ForkAt, ForkMade, Forking};
 pub use super::rows::{PipelineLine, PromptRow};
 
 use super::changes::{Changes, Which};
@@ -11,6 +11,7 @@ use super::request::{AssembledRequest, PageContent, View, WhatIf};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::background::BackgroundCommand;
+use crate::domain::conversation::{Conversation, Span};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
     BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
@@ -141,6 +142,8 @@ pub enum Message {
     Postmortem(Result<Vec<(&'static str, String)>, String>),
     /// What a thread did to files, or why that is not known.
     Changes(Which, Result<Changes, String>),
+    /// The conversation that the thread is of, or why it cannot be read.
+    Conversation(ThreadId, Result<Conversation, String>),
     /// What a thread runs beside its conversation, or why that is not known.
     BackgroundCommands(Result<Vec<Ran>, String>),
     /// How the MCP servers stand, or why that is not known.
@@ -283,6 +286,7 @@ impl Message {
             Self::BackgroundCommands(..) => "background_commands",
             Self::Servers(..) => "servers",
             Self::Changes(..) => "changes",
+            Self::Conversation(..) => "conversation",
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
             Self::ValueEdited(_) => "value edited",
@@ -443,6 +447,11 @@ pub enum Upkeep {
     /// End it whatever it does.
     Kill,
     Rename(String),
+    /// Call something that was said in it so, or nothing.
+    Label {
+        target: String,
+        label: Option<String>,
+    },
     Archive,
     /// List it with the others again.
     Unarchive,
@@ -531,15 +540,22 @@ pub enum Effect {
         thread_id: ThreadId,
         before: u64,
     },
-    /// Make a thread that begins with the words of this one: all of them, or those before the prompt at place `back`
-    /// from the end.
+    /// Make a thread that begins with the words of this one up to there.
     Fork {
         thread_id: ThreadId,
-        back: Option<usize>,
+        /// The one on the screen.
+        shown: ThreadId,
+        at: ForkAt,
         model: Option<ModelRef>,
         forking: Forking,
         /// The request that the prompt led to.
         request: Option<u32>,
+        /// What is left behind, where it is to be told in short.
+        left: Vec<Span>,
+    },
+    /// Read the conversation that the thread is of (answer: [`Message::Conversation`]).
+    LoadConversation {
+        thread_id: ThreadId,
     },
     LoadThreads,
     /// Read which threads are archived (answer: [`Message::Archived`]).

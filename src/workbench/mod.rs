@@ -17,6 +17,8 @@ pub mod completion;
 pub mod component;
 pub mod composer;
 mod context_browser;
+mod conversation;
+mod conversation_list;
 pub mod counter;
 pub mod dialog;
 mod drafts;

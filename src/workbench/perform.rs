@@ -123,6 +123,10 @@ impl Model {
             CommandId::ReadRequest => return self.show_request_of_block(),
             CommandId::ContextBeside => self.toggle_beside(),
             CommandId::ContextShow => return self.show_request(None),
+            CommandId::ConversationShow => return self.show_conversation(),
+            CommandId::ConversationFilter => self.list_next(),
+            CommandId::ConversationLabel => self.begin_label(),
+            CommandId::ConversationSummary => return self.go_on_with_summary(),
             CommandId::ContextCompact => return self.tell_thread(Command::Compact),
             CommandId::ContextPreview => return self.preview_request(),
             CommandId::ContextEarlier => return self.turn_request(false),
@@ -380,6 +384,7 @@ impl Model {
             PickerKind::Layers => self.layer_entries(),
             PickerKind::Changes => self.change_entries(),
             PickerKind::Trust => self.trust_entries(),
+            PickerKind::Conversation => self.conversation_entries(),
         }
     }
 
@@ -438,7 +443,7 @@ impl Model {
 
     /// Takes the chosen entry of what is open.
     pub(super) fn accept(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
-        if let Some(effects) = self.name_it() {
+        if let Some(effects) = self.name_it().or_else(|| self.label_it()) {
             return effects;
         }
         if let Some(Overlay::Dialog(_)) = &self.overlay {
@@ -507,6 +512,7 @@ impl Model {
                 return self.begin(directive);
             }
             Choice::TakeBack(at) => return self.take_back_files(picker, at),
+            Choice::Place(place) => return self.go_on_from(&place, false),
             Choice::Trust(hash) => return vec![Effect::TrustProject { hash }],
             Choice::Runs(file) => {
                 self.overlay = Some(Overlay::Picker(picker));
@@ -606,24 +612,6 @@ impl Model {
             (Link::Draft, _) => Vec::new(),
             _ => {
                 self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
-                Vec::new()
-            }
-        }
-    }
-
-    /// Has the thread do `command`, in a worker that is started where none runs.
-    fn tell_thread(&mut self, command: Command) -> Vec<Effect> {
-        match (self.view.link, &self.view.thread) {
-            (Link::Connected, _) => {
-                vec![Effect::Send { id: self.sending(Sent::Other), command }]
-            }
-            (Link::Resting, Some(thread_id)) => {
-                let thread_id = thread_id.clone();
-                self.view.link = Link::Reviving;
-                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
-            }
-            (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
-                self.say(Level::Warning, "nothing was said in this thread yet");
                 Vec::new()
             }
         }

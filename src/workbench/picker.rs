@@ -1,5 +1,6 @@
 //! A list to choose from, with a filter.
 
+use super::conversation_list::Place;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice};
 use super::thread_row::ThreadRow;
 use crate::commands::{CommandId, Context};
@@ -52,6 +53,7 @@ pub enum PickerKind {
     Layers,
     Changes,
     Trust,
+    Conversation,
 }
 
 impl PickerKind {
@@ -69,6 +71,7 @@ impl PickerKind {
             Self::Layers => "context",
             Self::Changes => "files that the thread changed",
             Self::Trust => "what of this project can run",
+            Self::Conversation => "conversation",
         }
     }
 
@@ -87,6 +90,7 @@ impl PickerKind {
             Self::Queue => Some(Context::Queue),
             Self::Layers => Some(Context::Layers),
             Self::Changes => Some(Context::Changes),
+            Self::Conversation => Some(Context::Conversation),
             Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives | Self::Trust => None,
         }
     }
@@ -97,6 +101,7 @@ impl PickerKind {
         match self {
             Self::Queue => "nothing is queued",
             Self::Changes => "its file tools changed no files",
+            Self::Conversation => "nothing of what was said is listed; f lists more",
             Self::Threads => "no threads",
             Self::Palette
             | Self::Models
@@ -166,6 +171,8 @@ pub enum Choice {
     Layer(usize),
     /// To take back the file at this place of those that are listed, or all of them.
     TakeBack(Option<usize>),
+    /// A place of the conversation.
+    Place(Box<Place>),
     /// To trust the project as it was listed, which this names.
     Trust(String),
     /// A file that can run.
@@ -300,6 +307,12 @@ impl Picker {
         self.step(1);
     }
 
+    /// What is asked for while the chosen entry gets a name.
+    #[must_use]
+    pub fn names(&self) -> &'static str {
+        if self.kind == PickerKind::Conversation { "label: " } else { "rename: " }
+    }
+
     /// Whether the entry is marked.
     #[must_use]
     pub fn is_marked(&self, entry: &Entry) -> bool {
@@ -314,7 +327,7 @@ impl Picker {
     /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
     /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
     pub(super) fn refilter(&mut self) {
-        if self.kind == PickerKind::Layers {
+        if matches!(self.kind, PickerKind::Layers | PickerKind::Conversation) {
             return self.keep_in_order();
         }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label(), entry.detail()));

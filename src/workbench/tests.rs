@@ -18,6 +18,7 @@ mod pointer;
 mod reading;
 mod resume;
 mod taking_back;
+mod tree;
 
 use super::code::{CodeId, CodeKind, Colouring};
 use super::transcript::{Block, Kind, ToolState};

@@ -4,12 +4,13 @@
 use super::approval::Approvals;
 use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
-use super::fork::Forking;
+use super::fork::{ForkAt, Forking};
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};
+use crate::domain::conversation::Span;
 use crate::domain::event::PromptMode;
 use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
@@ -122,10 +123,12 @@ pub(super) enum Destination {
     /// To a fork that is to be made: see `Effect::Fork`.
     Fork {
         thread_id: ThreadId,
-        back: Option<usize>,
+        at: ForkAt,
         model: Option<ModelRef>,
         forking: Forking,
         request: Option<u32>,
+        /// What is left behind, where it is to be told in short.
+        left: Vec<Span>,
     },
 }
 

@@ -52,7 +52,11 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.view.alone |= model.view.link == Link::Resting && model.view.thread.as_ref() == Some(&thread_id);
             Vec::new()
         }
-        Message::ThreadsChanged => model.look_at_threads(),
+        Message::ThreadsChanged => {
+            let mut effects = model.look_at_threads();
+            effects.extend(model.reread_conversation());
+            effects
+        }
         Message::Running(rows) => {
             model.told_asking(rows.iter().filter(|row| row.asks()));
             model.rejoin(rows.iter())
@@ -83,6 +87,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
         Message::Changes(which, changes) => {
             model.changes_listed(&which, changes);
+            Vec::new()
+        }
+        Message::Conversation(thread_id, read) => {
+            model.conversation_read(thread_id, read);
             Vec::new()
         }
         Message::Servers(rows) => {

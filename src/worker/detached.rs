@@ -5,7 +5,7 @@ use super::host::{REPLAY, socket_path};
 use super::launch::Launcher;
 use super::protocol::{Command, FromWorker, ToWorker};
 use crate::domain::event::CancelScope;
-use crate::domain::{SettingsEvent, State, ThreadId, title};
+use crate::domain::{Event, ExtensionEntry, SettingsEvent, State, ThreadEvent, ThreadId, title};
 use crate::ports::executor::{Executor, ExecutorError, ThreadSpec};
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock, SystemClock};
@@ -82,6 +82,16 @@ impl Detached {
         self.file(id, Command::Archive { archived }, SettingsEvent::Archived { archived }).await
     }
 
+    /// Calls something that was said in the thread so, or nothing.
+    ///
+    /// # Errors
+    /// [`ExecutorError`], whose sentence says why it is called as before.
+    pub async fn label(&self, id: &ThreadId, target: String, label: Option<String>) -> Result<(), ExecutorError> {
+        let label = label.as_deref().map(title::given).transpose().map_err(ExecutorError::Failed)?;
+        let entry = ExtensionEntry::Label { target: target.clone(), label: label.clone() };
+        self.write(id, Command::Label { target, label }, Event::Thread(ThreadEvent::ExtensionEntry { entry })).await
+    }
+
     /// Removes the thread and all it said. The process of one that was just left is waited for.
     ///
     /// # Errors
@@ -102,6 +112,11 @@ impl Detached {
 
     /// Asks whoever runs the thread by `command`, or writes `event` where nobody does.
     async fn file(&self, id: &ThreadId, command: Command, event: SettingsEvent) -> Result<(), ExecutorError> {
+        self.write(id, command, Event::Settings(event)).await
+    }
+
+    /// Asks whoever runs the thread by `command`, or writes `event`, from which nothing follows, where nobody does.
+    async fn write(&self, id: &ThreadId, command: Command, event: Event) -> Result<(), ExecutorError> {
         let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
         let since = Instant::now();
         loop {

@@ -32,6 +32,27 @@ pub enum ContextEvent {
     CompactRequested {},
     /// Someone asked that another thread goes on.
     HandoffRequested {},
+    /// Someone goes on from an earlier place, and wants what was said behind it in short. It is asked for by the coming request.
+    BranchSummaryRequested {
+        /// The thread in which it was said.
+        from: ThreadId,
+    },
+    /// What was said behind that place, in short: it joins the conversation with the next prompt.
+    BranchSummarised {
+        from: ThreadId,
+        /// What the model is told; nothing where there is no summary.
+        summary: String,
+        /// The request that asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<Money>,
+        /// Why there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// It goes on with what was said in another thread, whose window was full. First of its messages; what surrounds the
     /// conversation comes behind them.
     ContextInherited {
@@ -86,7 +107,13 @@ fn injected(names: &[&str], layers: &[Piece], out: usize) -> String {
 impl ContextEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
-        matches!(self, Self::CompactRequested { .. } | Self::HandoffRequested { .. } | Self::ContextInherited { .. })
+        matches!(
+            self,
+            Self::CompactRequested { .. }
+                | Self::BranchSummaryRequested { .. }
+                | Self::HandoffRequested { .. }
+                | Self::ContextInherited { .. }
+        )
     }
 
     /// See [`super::Event::note`].
@@ -119,7 +146,13 @@ impl ContextEvent {
                 let taken = taken_over_in_words(kept, *summarised, *dropped, None);
                 (NoteKind::Context, format!("continues {from}: {taken}"))
             }
-            Self::CompactRequested { .. } | Self::HandoffRequested { .. } => return None,
+            Self::BranchSummarised { from, summary, reason, .. } => match reason {
+                Some(why) => (NoteKind::Warning, format!("there is no summary of the branch in {from}: {why}")),
+                None => (NoteKind::Context, summary.clone()),
+            },
+            Self::CompactRequested { .. } | Self::BranchSummaryRequested { .. } | Self::HandoffRequested { .. } => {
+                return None;
+            }
         };
         Some(Note { kind, text })
     }

@@ -62,6 +62,11 @@ pub enum ThreadEvent {
     WorkerEnded {
         reason: EndReason,
     },
+    /// What stands above was said in another thread: in its log before this byte. First of what is said here comes behind it.
+    ThreadForked {
+        from: ThreadId,
+        until: u64,
+    },
     /// A torn last line was cut off when the log was opened.
     LogRepaired {
         cut_bytes: u64,
@@ -216,6 +221,7 @@ impl ThreadEvent {
                 }
             }
             Self::ThreadStarted { .. }
+            | Self::ThreadForked { .. }
             | Self::WorkerStarted { .. }
             | Self::WorkerEnded { .. }
             | Self::ClockJumped { .. }

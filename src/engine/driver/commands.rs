@@ -4,7 +4,10 @@ use super::Audience;
 use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
 use crate::domain::event::{CancelScope, EndReason, PromptMode};
-use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent, ToAttach, title};
+use crate::domain::{
+    ApprovalEvent, Command, ControlEvent, Event, ExtensionEntry, PromptEvent, SettingsEvent, ThreadEvent, ToAttach,
+    title,
+};
 use crate::engine::thread::Effect;
 
 impl<A: Audience> Driver<A> {
@@ -71,6 +74,14 @@ impl<A: Audience> Driver<A> {
                 self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
             }
             Command::Compact => self.ask_for_compaction().await?,
+            Command::SummariseBranch { from, text, instructions } => {
+                self.ask_for_branch_summary(from, text, instructions).await?;
+            }
+            Command::Label { target, label } => {
+                let label = label.as_deref().map(title::given).transpose()?;
+                let entry = ExtensionEntry::Label { target, label };
+                self.accept(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await?;
+            }
             Command::StopCommand { command } => {
                 if !self.stop_command(&command) {
                     return Err(format!("`{}` does not run", command.0));
@@ -80,15 +91,8 @@ impl<A: Audience> Driver<A> {
             Command::SetLimits { limits } => {
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
             }
-            Command::Rename { title } => {
-                let title = title::given(&title)?;
-                self.accept(Event::Settings(SettingsEvent::TitleSet { title })).await?;
-                self.save();
-            }
-            Command::Archive { archived } => {
-                self.accept(Event::Settings(SettingsEvent::Archived { archived })).await?;
-                self.save();
-            }
+            Command::Rename { title } => self.file(SettingsEvent::TitleSet { title: title::given(&title)? }).await?,
+            Command::Archive { archived } => self.file(SettingsEvent::Archived { archived }).await?,
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
             Command::Resume { how } => self.resume(how)?,
@@ -112,6 +116,13 @@ impl<A: Audience> Driver<A> {
                 self.accept(Event::Prompt(PromptEvent::QueueArranged { prompts })).await?;
             }
         }
+        Ok(())
+    }
+
+    /// Records how the thread is listed.
+    async fn file(&mut self, event: SettingsEvent) -> Result<(), String> {
+        self.accept(Event::Settings(event)).await?;
+        self.save();
         Ok(())
     }
 

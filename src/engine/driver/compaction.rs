@@ -11,7 +11,8 @@ use super::run::Driver;
 use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
-    Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, ThreadKind, Tokens, Usage,
+    Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, ThreadId, ThreadKind, Tokens,
+    Usage,
 };
 use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
@@ -37,7 +38,37 @@ pub(super) struct Compaction {
     before: Tokens,
 }
 
+/// A branch of the conversation that was left.
+#[derive(Clone, Debug)]
+pub(super) struct LeftBranch {
+    /// The thread in which it is.
+    from: ThreadId,
+    /// What was said in it, and what its summary is to look at.
+    text: String,
+    instructions: Option<String>,
+}
+
 impl<A: Audience> Driver<A> {
+    /// A person goes on from an earlier place, and wants what was said behind it in short.
+    pub(super) async fn ask_for_branch_summary(
+        &mut self,
+        from: ThreadId,
+        text: String,
+        instructions: Option<String>,
+    ) -> Result<(), String> {
+        if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
+            return Err("only an idle thread can summarise a branch; stop it first".into());
+        }
+        if text.trim().is_empty() {
+            return Err("nothing was said in that branch".into());
+        }
+        self.may_take(&text)?;
+        instructions.as_deref().map_or(Ok(()), |instructions| self.may_take(instructions))?;
+        self.branch = Some(LeftBranch { from: from.clone(), text, instructions });
+        let asked = self.accept(Event::Context(ContextEvent::BranchSummaryRequested { from })).await;
+        asked.inspect_err(|_refusal| self.branch = None)
+    }
+
     /// A person wants room.
     pub(super) async fn ask_for_compaction(&mut self) -> Result<(), String> {
         if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
@@ -86,6 +117,17 @@ impl<A: Audience> Driver<A> {
 
     /// Sends `request` for a summary of what is old, or leaves that out where nobody can be asked.
     pub(super) async fn make_room(&mut self, request: u32) {
+        if let Some(LeftBranch { from, text, instructions }) = self.branch.clone() {
+            let mut told =
+                format!("<conversation>\n{text}\n</conversation>\n\n{}", LEFT.replace("{from}", from.as_str()));
+            if let Some(instructions) = instructions {
+                told = format!("{told}\n\n{instructions}");
+            }
+            return match self.ask_for_summary(request, told).await {
+                Ok(()) | Err(SummaryError::Stopped) => {}
+                Err(SummaryError::Because(reason)) => self.room_made(Summary::None(&reason)),
+            };
+        }
         let rules = self.thread.rules.window.unwrap_or_default();
         let window = self.settings.models.window(&self.thread.model);
         // Who asks for room wants as much as there is.
@@ -122,33 +164,46 @@ impl<A: Audience> Driver<A> {
             }
             Some(_) | None => {}
         }
-        match self.ask_for_summary(request).await {
+        let asked = match self.retold() {
+            Ok(text) => self.ask_for_summary(request, text).await,
+            Err(reason) => Err(reason.into()),
+        };
+        match asked {
             Ok(()) | Err(SummaryError::Stopped) => {}
             Err(SummaryError::Because(reason)) => self.trim(&reason),
         }
     }
 
-    async fn ask_for_summary(&mut self, request: u32) -> Result<(), SummaryError> {
-        let plan = self.planned().await?;
-        let instruction =
-            plan.compaction.clone().ok_or_else(|| "there is no instruction for the summary".to_owned())?;
+    /// The messages that give way as one text, with the summary of those before.
+    fn retold(&mut self) -> Result<String, String> {
         let model = self.settings.models.quick(&self.thread.model);
-        let provider = self.settings.models.provider(&model)?;
         let most = self.settings.models.window(&model).unwrap_or(USUAL_WINDOW);
         let Some(compaction) = &mut self.compaction else {
-            return Err("there is nothing to summarise".to_owned().into());
+            return Err("there is nothing to summarise".to_owned());
         };
         let old = self.thread.history.get(..compaction.from).unwrap_or_default();
         // Half of the window: estimates err, and the answer needs room too.
         let retold = retell(old, Tokens(most.0 / 2));
         if retold.text.is_empty() {
-            return Err(format!("no message fits into the window of {model}").into());
+            return Err(format!("no message fits into the window of {model}"));
         }
         compaction.summarised = old.len() - retold.dropped;
         let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);
         if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
             text = format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n{text}");
         }
+        Ok(text)
+    }
+
+    /// Sends `text` to be summarised.
+    async fn ask_for_summary(&mut self, request: u32, text: String) -> Result<(), SummaryError> {
+        // It may be the first request of a fork.
+        self.registered().await?;
+        let plan = self.planned().await?;
+        let instruction =
+            plan.compaction.clone().ok_or_else(|| "there is no instruction for the summary".to_owned())?;
+        let model = self.settings.models.quick(&self.thread.model);
+        let provider = self.settings.models.provider(&model)?;
         let system: Vec<Piece> = plan
             .system
             .iter()
@@ -231,8 +286,34 @@ impl<A: Audience> Driver<A> {
         self.room_made(Summary::None(reason));
     }
 
+    /// Puts what became of the summary of a branch at the head of what is to be done.
+    fn branch_told(&mut self, from: ThreadId, summary: Summary<'_>) {
+        let (answer, told, reason) = match summary {
+            Summary::Models(call, text) => (Some(call), text, None),
+            Summary::Handlers(text) => (None, text, None),
+            Summary::None(reason) => (None, "", Some(reason.to_owned())),
+        };
+        let summary = if told.is_empty() {
+            String::new()
+        } else {
+            format!("A branch of this conversation was left (in {from}). What was said in it, summarised:\n\n{told}")
+        };
+        let usage = answer.map_or_else(Usage::default, |call| call.answer.usage());
+        self.todo.push_front(Effect::Emit(Event::Context(ContextEvent::BranchSummarised {
+            from,
+            summary,
+            request: answer.map(|call| call.request),
+            usage,
+            spend: answer.and_then(|call| self.settings.models.spend(&call.model, &usage)),
+            reason,
+        })));
+    }
+
     /// Puts what became of it at the head of what is to be done.
     fn room_made(&mut self, summary: Summary<'_>) {
+        if let Some(LeftBranch { from, .. }) = self.branch.take() {
+            return self.branch_told(from, summary);
+        }
         let Some(Compaction { from, summarised, before }) = self.compaction.take() else { return };
         let kept = self.thread.history.len() - from;
         let dropped = from - summarised;
@@ -271,6 +352,10 @@ impl<A: Audience> Driver<A> {
         });
     }
 }
+
+/// What a model that summarises a branch is told of it.
+const LEFT: &str = "This is a branch of a conversation that was left (in {from}): the person goes on from before it. Summarise \
+                    what was tried, found, decided and changed in it, for whoever goes on.";
 
 /// What there is of older messages when they give way.
 #[derive(Clone, Copy)]

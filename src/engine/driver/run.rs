@@ -3,7 +3,7 @@
 use super::Audience;
 use super::account::{Account, Budgets};
 use super::calls::{Call, Progress};
-use super::compaction::Compaction;
+use super::compaction::{Compaction, LeftBranch};
 use super::context::{PendingSnapshot, Planner, found};
 use super::dialogs::{Dialogs, happened};
 use super::inbox::{DriverMessage, Handle, Inbox};
@@ -117,6 +117,8 @@ pub struct Driver<A> {
     pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
     pub(super) compaction: Option<Compaction>,
+    /// What was said in a branch that was left, while it is summarised.
+    pub(super) branch: Option<LeftBranch>,
     /// A request that a person has looked at, and how much had been said with its prompt: it goes out as it was seen for
     /// as long as nothing more is said.
     pub(super) seen: Option<Seen>,
@@ -163,6 +165,7 @@ impl<A: Audience> Driver<A> {
             seen: None,
             ready: None,
             compaction: None,
+            branch: None,
             retry: None,
             tools: Vec::new(),
             early: EarlyCalls::default(),
@@ -614,7 +617,7 @@ impl<A: Audience> Driver<A> {
         let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
         let asked = stopping.unwrap_or_else(|| self.settings.clock.now());
         let mut events = Vec::new();
-        self.compaction = None;
+        (self.compaction, self.branch) = (None, None);
         if let Some(call) = self.call.take() {
             let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
             events.extend(self.charged(&call).filter(|_| !told));

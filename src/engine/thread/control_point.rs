@@ -2,7 +2,8 @@
 
 use super::effect::Effect;
 use super::handoff::make_room;
-use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
+use super::room::{CompactionCause, Handoff};
+use super::state::{ControlPoint, Phase, ReturnState, Returned, Share, Thread};
 use super::turn::{prepare_anyway, start_turn, take_prompts};
 use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, ThreadEvent, ThreadKind};
 use crate::engine::retry;

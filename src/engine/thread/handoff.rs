@@ -1,7 +1,8 @@
 //! Going on in another thread, where the window of this one is full or somebody asks for it.
 
 use super::effect::{Effect, ignored};
-use super::state::{CompactionCause, Handoff, Phase, Thread};
+use super::room::{CompactionCause, Handoff};
+use super::state::{Phase, Thread};
 use crate::domain::{ContextEvent, Entry, Message};
 
 /// What stays of a conversation of which the newest `kept` messages stay: those, and what was said last, whatever its age.

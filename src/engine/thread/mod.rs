@@ -11,6 +11,7 @@ mod effect;
 mod handoff;
 mod hooks;
 mod nudge;
+mod room;
 mod shell;
 mod state;
 mod transition;
@@ -18,9 +19,8 @@ mod turn;
 
 pub use effect::Effect;
 pub use handoff::staying;
-pub use state::{
-    CallStage, CompactionCause, ControlPoint, Filing, Handoff, HookRun, Phase, Share, Shell, StagedCall, Thread,
-};
+pub use room::{CompactionCause, Handoff};
+pub use state::{CallStage, ControlPoint, Filing, HookRun, Phase, Share, Shell, StagedCall, Thread};
 pub use transition::apply;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a thread knows.
 
+use super::room::{CompactionCause, Handoff};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
@@ -297,36 +298,6 @@ pub struct Returned {
     pub outputs: serde_json::Value,
     /// Why it could not be done.
     pub error: Option<String>,
-}
-
-/// Whether another thread is to go on with this one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Handoff {
-    #[default]
-    No,
-    /// Somebody asked for it: before the next request.
-    Due,
-    /// It is being made because somebody asked, whether or not the window has room.
-    Asked,
-    /// It is being made because the window is full.
-    Full,
-}
-
-impl Handoff {
-    /// Whether room is being made for another thread that goes on.
-    #[must_use]
-    pub fn is_being_made(self) -> bool {
-        matches!(self, Self::Asked | Self::Full)
-    }
-}
-
-/// What room is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompactionCause {
-    /// The coming request of a turn; so many times it was tried to get there, this one included.
-    ForRequest { attempt: u32 },
-    /// Somebody asked for it.
-    Asked,
 }
 
 impl Thread {

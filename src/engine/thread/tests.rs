@@ -11,6 +11,7 @@ use crate::domain::{
 use crate::engine::permission;
 use std::collections::VecDeque;
 
+mod branches;
 mod calls;
 mod children;
 mod control;

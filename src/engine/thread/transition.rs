@@ -7,17 +7,16 @@ use super::effect::{Effect, ignored};
 use super::handoff::{self, make_room};
 use super::hooks;
 use super::nudge::NUDGE;
+use super::room::{CompactionCause, Handoff};
 use super::shell;
-use super::state::{
-    CompactionCause, ControlPoint, Handoff, Phase, PreparedPrompt, ReturnState, Returned, Share, Thread,
-};
+use super::state::{ControlPoint, Phase, PreparedPrompt, ReturnState, Returned, Share, Thread};
 use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, taken};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    ApprovalEvent, Block, ContextEvent, ControlEvent, Decision, Event, ExtensionEntry, LayerKind, Lifetime, LimitKind,
-    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, Role, SettingsEvent, Status,
-    ThreadEvent, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
+    ApprovalEvent, Block, ContextEvent, ControlEvent, CustomMessage, Decision, Event, ExtensionEntry, LayerKind,
+    Lifetime, LimitKind, Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, Role,
+    SettingsEvent, Status, ThreadEvent, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -84,6 +83,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         ThreadEvent::ThreadCancelled { .. } => end(thread, Status::Cancelled),
         ThreadEvent::ThreadKilled { .. } => end(thread, Status::Killed),
         ThreadEvent::WorkerEnded { .. }
+        | ThreadEvent::ThreadForked { .. }
         | ThreadEvent::LogRepaired { .. }
         | ThreadEvent::ChildThreadEnded { .. }
         | ThreadEvent::ClockJumped { .. }
@@ -200,13 +200,16 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
             let attempt = thread.attempt_under_way();
             ask(thread, ControlPoint::Full { share, attempt })
         }
-        ContextEvent::CompactRequested {} => {
-            if thread.can_take() {
-                thread.before_room = Some((thread.phase.clone(), thread.prompts));
-                make_room(thread, CompactionCause::Asked, Handoff::No)
-            } else {
-                ignored(thread, event)
+        ContextEvent::CompactRequested {} => asked_for_room(thread, CompactionCause::Asked, event),
+        ContextEvent::BranchSummaryRequested { .. } => asked_for_room(thread, CompactionCause::Branch, event),
+        ContextEvent::BranchSummarised { summary, usage, spend, .. } => {
+            thread.charge(*usage, *spend);
+            if !summary.is_empty() {
+                let message = CustomMessage::branch_summary(summary.clone());
+                thread.notes.push(Message { role: Role::User, blocks: vec![Block::Custom(message)] });
             }
+            let waits = matches!(thread.phase, Phase::Compacting { room: CompactionCause::Branch, .. });
+            if waits { rest_again(thread) } else { Vec::new() }
         }
         ContextEvent::ContextCompacted { .. } => compacted(thread, event),
         ContextEvent::HandoffRequested {} => handoff::requested(thread, event),
@@ -383,6 +386,15 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
     }
 }
 
+/// Somebody wants a summary of a thread that rests.
+fn asked_for_room(thread: &mut Thread, room: CompactionCause, event: &ContextEvent) -> Vec<Effect> {
+    if !thread.can_take() {
+        return ignored(thread, event);
+    }
+    thread.before_room = Some((thread.phase.clone(), thread.prompts));
+    make_room(thread, room, Handoff::No)
+}
+
 /// Older messages have given way: what was said last stays, whatever its age.
 fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
     let ContextEvent::ContextCompacted { summary, kept, usage, spend, .. } = event else {
@@ -414,7 +426,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
     match thread.phase {
         // The tries for the summary are not those of the request.
         Phase::Compacting { room: CompactionCause::ForRequest { .. }, .. } => prepare(thread, 1),
-        Phase::Compacting { room: CompactionCause::Asked, .. } => rest_again(thread),
+        Phase::Compacting { room: CompactionCause::Asked | CompactionCause::Branch, .. } => rest_again(thread),
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Preparing { .. }

@@ -5,7 +5,8 @@ use super::control_point::ask;
 use super::effect::Effect;
 use super::handoff::make_room;
 use super::nudge::nudge;
-use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Thread};
+use super::room::{CompactionCause, Handoff};
+use super::state::{ControlPoint, Phase, ReturnState, Thread};
 use crate::domain::{ControlEvent, Event, Message, SettingsEvent, ThreadKind};
 use std::sync::Arc;
 

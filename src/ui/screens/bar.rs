@@ -11,7 +11,7 @@ use crate::workbench::completion::Completed;
 use crate::workbench::dialog::DialogPanel;
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::Overlay;
-use crate::workbench::picker::PickerKind;
+use crate::workbench::picker::{Picker, PickerKind};
 use crate::workbench::{Link, Model, Phase};
 
 /// What Enter does to a block from which no thread was started.
@@ -303,6 +303,36 @@ const QUEUE_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListClose, "close"),
 ];
 
+/// The keys that matter in another list.
+fn list_hints(picker: &Picker) -> &'static [(CommandId, &'static str)] {
+    match picker.kind {
+        PickerKind::Queue if !picker.filtering => QUEUE_HINTS,
+        PickerKind::Conversation if !picker.filtering && picker.naming.is_none() => CONVERSATION_HINTS,
+        PickerKind::Palette
+        | PickerKind::Models
+        | PickerKind::Threads
+        | PickerKind::Themes
+        | PickerKind::History
+        | PickerKind::Directives
+        | PickerKind::Items
+        | PickerKind::Queue
+        | PickerKind::Layers
+        | PickerKind::Changes
+        | PickerKind::Trust
+        | PickerKind::Conversation => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+    }
+}
+
+/// The keys that matter in the tree of a conversation.
+const CONVERSATION_HINTS: &[(CommandId, &str)] = &[
+    (CommandId::ListAccept, "go on from here"),
+    (CommandId::ConversationSummary, "with a summary"),
+    (CommandId::ConversationLabel, "label"),
+    (CommandId::ConversationFilter, "more or less"),
+    (CommandId::FilterStart, "filter"),
+    (CommandId::ListClose, "close"),
+];
+
 /// The keys that matter in the list of threads.
 const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListAccept, "open"),
@@ -350,8 +380,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         Some(Overlay::Dialog(panel)) => dialog_hints(panel),
         Some(overlay @ Overlay::RequestPage(_)) => request_hints(model, overlay),
         Some(overlay) if model.shows_request() => request_hints(model, overlay),
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => QUEUE_HINTS,
-        Some(Overlay::Picker(_)) => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+        Some(Overlay::Picker(picker)) => list_hints(picker),
         Some(Overlay::Form(_)) => &[
             (CommandId::FormStart, "start"),
             (CommandId::FormNext, "next"),

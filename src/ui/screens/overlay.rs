@@ -66,7 +66,7 @@ fn picker_rows(
     let mut cursor = None;
     let x = canvas.put(inner.x, inner.y, right, "› ", Role::PromptMark);
     if picker.naming.is_some() || picker.filtering || !picker.filter.is_empty() {
-        let (before, written) = picker.naming.as_ref().map_or(("", &picker.filter), |name| ("rename: ", name));
+        let (before, written) = picker.naming.as_ref().map_or(("", &picker.filter), |name| (picker.names(), name));
         let x = canvas.put(x, inner.y, right, before, Role::TextMuted);
         // The end of a long line is what one writes at.
         let room = usize::from(right.saturating_sub(x).saturating_sub(1));
@@ -133,6 +133,7 @@ fn picker_rows(
             | Choice::Prompt(_)
             | Choice::Layer(_)
             | Choice::TakeBack(_)
+            | Choice::Place(_)
             | Choice::Trust(_)
             | Choice::Runs(_) => {
                 entry_row(entry, line, chosen, canvas);

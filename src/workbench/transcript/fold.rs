@@ -74,6 +74,7 @@ impl Transcript {
             // Nothing of the conversation: a note tells of them, or the status line.
             Event::Thread(
                 ThreadEvent::ThreadStarted { .. }
+                | ThreadEvent::ThreadForked { .. }
                 | ThreadEvent::ChildThreadEnded { .. }
                 | ThreadEvent::WorkerStarted { .. }
                 | ThreadEvent::WorkerEnded { .. }

@@ -63,7 +63,7 @@ impl Bench {
         }))
     }
 
-    fn replayed(&self) {
+    pub(super) fn replayed(&self) {
         let mut again = Bench::new(self.thread.kind).thread;
         for record in self.log.iter().filter(|record| record.event.is_durable()) {
             let _done_then = apply(&mut again, record);

@@ -1,0 +1,105 @@
+//! The conversation as a tree.
+
+use super::{Session, id, session};
+use crate::domain::conversation::{Branch, BranchedFrom, Conversation, Said, SaidKind, Span};
+use crate::domain::{ThreadId, Timestamp};
+use crate::workbench::fork::{ForkAt, Forking};
+use crate::workbench::message::Upkeep;
+use crate::workbench::{Effect, Link, Message};
+
+fn said(at: u64, kind: SaidKind, text: &str) -> Said {
+    Said { at, when: Timestamp(at), kind, text: text.to_owned(), label: None }
+}
+
+fn other() -> ThreadId {
+    ThreadId::new("other", 2)
+}
+
+/// A prompt, a call with its result, an answer; another thread forks it before the answer.
+fn tree() -> Conversation {
+    let own = [
+        said(1, SaidKind::Prompt, "one"),
+        said(2, SaidKind::Calls, "calls ls"),
+        said(3, SaidKind::Result, "a b"),
+        said(4, SaidKind::Answer, "done"),
+    ];
+    let from = BranchedFrom { thread: id(), until: 4, handed_off: false };
+    let fork = Branch {
+        thread: other(),
+        title: "elsewhere".to_owned(),
+        from: Some(from),
+        copied: 3,
+        said: own[..3].iter().cloned().chain([said(5, SaidKind::Prompt, "two")]).collect(),
+    };
+    let own = Branch { thread: id(), title: String::new(), from: None, copied: 0, said: own.to_vec() };
+    Conversation::new(vec![own, fork])
+}
+
+fn listed() -> Session {
+    let mut session = session();
+    session.model.view.thread = Some(id());
+    session.model.view.link = Link::Resting;
+    session.write("/tree").keys("enter");
+    assert!(session.effects().contains(&Effect::LoadConversation { thread_id: id() }));
+    session.tell(Message::Conversation(id(), Ok(tree())));
+    session
+}
+
+fn labels(session: &Session) -> Vec<String> {
+    session.model.conversation_entries().iter().map(|entry| entry.label().to_owned()).collect()
+}
+
+fn fork(at: u64, forking: Forking, left: Vec<Span>) -> Effect {
+    let (thread_id, shown, at) = (id(), id(), ForkAt::Entry(at));
+    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, left }
+}
+
+#[test]
+fn the_tree_lists_what_was_said_and_more_or_less_of_it() {
+    let mut session = listed();
+    assert_eq!(labels(&session), ["│ you: one", "    fork: elsewhere", "    you: two", "│ model: done"]);
+    session.keys("f");
+    assert_eq!(labels(&session), ["│ you: one", "    fork: elsewhere", "    you: two"]);
+    session.keys("f").keys("f");
+    assert_eq!(labels(&session)[1..3], ["│ calls ls", "│ gave: a b"]);
+}
+
+#[test]
+fn one_goes_on_where_a_thread_is_or_in_a_fork() {
+    // It begins at the newest that this thread says, behind which nothing is.
+    let mut session = listed();
+    session.keys("enter");
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Fork { .. } | Effect::Open { .. })));
+    let mut session = listed();
+    session.keys("up").keys("up").keys("enter");
+    assert!(session.effects().contains(&Effect::Open { thread_id: other() }));
+    let mut session = listed();
+    session.keys("up").keys("up").keys("up").keys("enter");
+    assert!(session.effects().contains(&fork(1, Forking::Revise, Vec::new())), "a prompt is said again");
+    let mut session = listed();
+    session.keys("f").keys("f").keys("f").keys("g").keys("down").keys("s");
+    let left = vec![Span { thread: id(), from: 3, until: None }];
+    assert!(session.effects().contains(&fork(2, Forking::Here, left)));
+    // Nothing is left behind from where it is.
+    let mut session = listed();
+    session.keys("s");
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Fork { .. })));
+}
+
+#[test]
+fn an_entry_gets_a_label_and_loses_it() {
+    let manage = |label: Option<&str>| Effect::Manage {
+        thread_id: id(),
+        upkeep: Upkeep::Label { target: "00000004".to_owned(), label: label.map(str::to_owned) },
+    };
+    let mut session = listed();
+    session.keys("l").write("the end").keys("enter");
+    assert!(session.effects().contains(&manage(Some("the end"))));
+    session.tell(Message::ThreadsChanged);
+    assert!(session.effects().contains(&Effect::LoadConversation { thread_id: id() }));
+    session.keys("l").keys("enter");
+    assert!(session.effects().contains(&manage(None)));
+    // A thread has a name, not a label.
+    session.keys("up").keys("up").keys("l").write("x").keys("enter");
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Manage { .. })));
+}
