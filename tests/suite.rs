@@ -48,6 +48,7 @@ mod mcp_login;
 mod mcp_prompts;
 mod one_truth;
 mod pages;
+mod pi_sessions;
 mod pipeline;
 mod primaries;
 mod project;

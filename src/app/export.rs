@@ -3,6 +3,7 @@
 use super::notices::{failed, notice};
 use crate::domain::ThreadId;
 use crate::ports::{Clock as _, StoreError, SystemClock};
+use crate::session::pi_export;
 use crate::store::summary::Summary;
 use crate::store::{self, Layout, log};
 use crate::workbench::transcript::Transcript;
@@ -31,6 +32,12 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
         io::copy(&mut { bytes }, output)?;
         return Ok(output.flush()?);
     }
+    if form == ExportForm::Pi {
+        for line in pi_export::lines(layout, id, SystemClock.now())? {
+            writeln!(output, "{line}")?;
+        }
+        return Ok(output.flush()?);
+    }
     let mut transcript = Transcript::default();
     for page in log::pages(&log) {
         page?.into_records().for_each(|record| transcript.apply(record));
@@ -39,7 +46,7 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
     let about = export::about(&directive, &model, &capabilities);
     let text = match form {
         ExportForm::Html => export::html(&transcript, id.as_str(), &about),
-        ExportForm::Markdown | ExportForm::JsonLines => {
+        ExportForm::Markdown | ExportForm::JsonLines | ExportForm::Pi => {
             format!("# {id}\n\n{about}{}", export::markdown(transcript.iter()))
         }
     };
@@ -52,7 +59,7 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
 /// # Errors
 /// [`ExportError`].
 pub fn to_project(layout: &Layout, id: &ThreadId, form: ExportForm) -> Result<PathBuf, ExportError> {
-    let path = layout.project().join(format!("{id}.{}", form.word()));
+    let path = layout.project().join(format!("{id}.{}", form.ending()));
     let mut file = tempfile::NamedTempFile::new_in(layout.project())?;
     write(layout, id, form, &mut file)?;
     file.persist(&path).map_err(io::Error::from)?;

@@ -5,11 +5,13 @@ use super::{find, runtime};
 use crate::domain::conversation::{Conversation, Listed, Said, entry_at};
 use crate::domain::{ThreadId, Timestamp};
 use crate::session::people::{err, json_line, out};
+use crate::session::pi_import::{self, Imported};
 use crate::session::{Setup, conversation};
 use crate::worker::detached::Detached;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
@@ -36,6 +38,43 @@ pub(super) struct LabelArguments {
     /// What it is to be called; without, it has no label any more
     #[arg(value_name = "LABEL")]
     label: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ImportArguments {
+    /// The file of the session
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// One JSON object a line, for each thread
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json` of `import`.
+#[derive(Serialize)]
+struct ImportedLine<'a> {
+    schema: &'static str,
+    thread_id: &'a ThreadId,
+}
+
+/// Makes threads of a session of pi; what was left out of it is told beside them.
+pub(super) fn import(setup: &Setup, arguments: &ImportArguments) -> Result<ExitCode, Failure> {
+    let Imported { threads, problems } = pi_import::import(setup, &arguments.file).map_err(Failure::new)?;
+    for problem in problems {
+        let _closed = writeln!(err(), "warning: {problem}");
+    }
+    let mut output = out();
+    for thread_id in &threads {
+        written(if arguments.json {
+            json_line(&mut output, &ImportedLine { schema: "levain.imported/1", thread_id })
+        } else {
+            writeln!(output, "{thread_id}")
+        })?;
+    }
+    if let Some(first) = threads.first().filter(|_| !arguments.json) {
+        let _closed = writeln!(err(), "hint: levain --continue {first}");
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn listed(word: &str) -> Result<Listed, String> {

@@ -70,6 +70,8 @@ enum ThreadsCommand {
     Conversation(conversation::ConversationArguments),
     /// Give something that was said a label
     Label(conversation::LabelArguments),
+    /// Make threads of a session of pi, one for each branch
+    Import(conversation::ImportArguments),
     /// Stop running threads; their messages are kept
     Cancel(StopArguments),
     /// End running threads at once, whatever they do
@@ -189,6 +191,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
     match &arguments.command {
         Some(ThreadsCommand::Fork { id, at, json }) => return fork(&setup, id, at.as_deref(), *json),
         Some(ThreadsCommand::Conversation(asked)) => return conversation::show(&setup, asked),
+        Some(ThreadsCommand::Import(import)) => return conversation::import(&setup, import),
         Some(ThreadsCommand::Label(label)) => return conversation::label(&setup, label),
         Some(ThreadsCommand::Cancel(stop)) => return stop_all(&setup, stop, false),
         Some(ThreadsCommand::Kill(stop)) => return stop_all(&setup, stop, true),

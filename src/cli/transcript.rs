@@ -40,6 +40,8 @@ enum TranscriptFormat {
     Html,
     /// The log as it is
     Jsonl,
+    /// A session of pi, with all forks of the conversation
+    Pi,
 }
 
 impl From<TranscriptFormat> for ExportForm {
@@ -48,6 +50,7 @@ impl From<TranscriptFormat> for ExportForm {
             TranscriptFormat::Md => Self::Markdown,
             TranscriptFormat::Html => Self::Html,
             TranscriptFormat::Jsonl => Self::JsonLines,
+            TranscriptFormat::Pi => Self::Pi,
         }
     }
 }

@@ -328,7 +328,7 @@ commands! {
     TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there." {Scrolled};
     TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details" {Folds};
     TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy" {Answer};
-    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl; /export registry writes the list of all threads and their budgets." / "export" {Thread};
+    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html, jsonl or pi; /export registry writes the list of all threads and their budgets." / "export" {Thread};
     ReadStart "read.start" "Read the transcript" "Go through the transcript block by block: fold, copy, search." / "read" {Transcript};
     ReadStop "read.stop" "Back to writing" "Leave the transcript and go on writing." [hidden];
     ReadUp "read.up" "Block above" "Choose the block above." [hidden];

@@ -231,6 +231,22 @@ impl Conversation {
         Some(self.origin(up, said.iter().take_while(|said| said.at < from.until).count()))
     }
 
+    /// Where what the line at byte `at` of `branch` says was said first: in which branch, at which byte of its log.
+    #[must_use]
+    pub fn said_first(&self, branch: usize, at: u64) -> Option<(usize, u64)> {
+        let place = self.branches.get(branch)?.said.iter().position(|said| said.at == at)?;
+        let (first, count) = self.origin(branch, place + 1);
+        Some((first, self.branches.get(first)?.said.get(count.checked_sub(1)?)?.at))
+    }
+
+    /// The thread that `branch` goes on from, and the byte of its log at which the first thing is said that `branch` does without;
+    /// none where it has all.
+    #[must_use]
+    pub fn parts(&self, branch: usize) -> Option<(usize, Option<u64>)> {
+        let (up, count) = self.attached(branch)?;
+        Some((up, self.branches.get(up)?.said.get(count).map(|said| said.at)))
+    }
+
     /// What the thread says from the beginning on, as branches and entries: its path through the tree. With `count`, only so
     /// many of its own log's.
     fn path(&self, thread: &ThreadId, count: Option<usize>) -> Vec<(usize, usize)> {

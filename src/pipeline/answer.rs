@@ -58,7 +58,8 @@ pub(super) fn parts(value: &Value) -> Result<(String, Vec<&Value>), String> {
 }
 
 /// An image as handlers have it: by its hash.
-pub(super) fn image(media_type: &str, hash: &ContentHash) -> Value {
+#[must_use]
+pub fn image(media_type: &str, hash: &ContentHash) -> Value {
     json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()})
 }
 

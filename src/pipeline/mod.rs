@@ -12,7 +12,7 @@ mod messages;
 mod payload;
 mod system;
 
-pub use answer::Merged;
+pub use answer::{Merged, image};
 pub use chain::Chain;
 pub use compact::Compact;
 pub use messages::{Told, differs, to_json, told};

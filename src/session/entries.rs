@@ -4,12 +4,13 @@
 //! one before it.
 
 use super::tools_of_pi;
+use crate::domain::conversation::entry_at;
 use crate::domain::event::StopReason;
 use crate::domain::{
     ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent,
     SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent, Usage,
 };
-use crate::pipeline::to_json;
+use crate::pipeline::{image, to_json};
 use crate::ports::StoreError;
 use crate::store::{Layout, log};
 use serde_json::{Value, json};
@@ -32,15 +33,18 @@ pub(super) struct Entries {
     /// Messages that join behind the next prompt.
     prepared: Vec<CustomMessage>,
     calls: HashMap<String, ToolCall>,
-    /// What came before the result it belongs to.
+    /// What came before the result it belongs to: details, and images.
     details: HashMap<String, Value>,
+    images: HashMap<String, Vec<Value>>,
+    /// Commands of the person's own that run, and whether the model gets them.
+    commands: HashMap<String, (String, bool)>,
 }
 
 impl Entries {
     pub(super) fn new(layout: Layout, thread: ThreadId) -> Self {
         let (all, header, system, name, prepared) = (Vec::new(), Value::Null, None, None, Vec::new());
-        let (calls, details) = (HashMap::new(), HashMap::new());
-        Self { layout, thread, at: 0, all, header, system, name, prepared, calls, details }
+        let (calls, details, images, commands) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        Self { layout, thread, at: 0, all, header, system, name, prepared, calls, details, images, commands }
     }
 
     /// Reads what was written since.
@@ -61,6 +65,11 @@ impl Entries {
                 }
             }
         }
+    }
+
+    /// The byte of the log that each entry is from, beside it.
+    pub(super) fn with_places(&self) -> impl Iterator<Item = (u64, &Value)> {
+        self.all.iter().map(|entry| (entry["id"].as_str().and_then(entry_at).unwrap_or_default(), entry))
     }
 
     /// From the first to the newest, as [`HOST.md`](../../assets/extensions/HOST.md) wants them.
@@ -105,6 +114,28 @@ impl Entries {
     pub(super) fn label(&self, id: &str) -> Option<&str> {
         let labels = self.all.iter().rev().filter(|entry| entry["type"] == "label");
         labels.filter(|entry| entry["targetId"] == id).map(|entry| entry["label"].as_str()).next().flatten()
+    }
+
+    /// The entry with which the newest so many messages begin: results of one answer are one.
+    fn first_kept(&self, kept: usize) -> Option<&Value> {
+        let role = |entry: &Value| entry.pointer("/message/role").and_then(Value::as_str).map(str::to_owned);
+        let (mut left, mut behind, mut first) = (kept, None, None);
+        for entry in self.all.iter().rev() {
+            let role = role(entry);
+            let is_told = role.is_some() || entry["type"] == "custom_message" || entry["type"] == "branch_summary";
+            if !is_told || entry.pointer("/message/excludeFromContext").is_some_and(|excluded| *excluded == true) {
+                continue;
+            }
+            let same = role.as_deref() == Some("toolResult") && behind.as_deref() == Some("toolResult");
+            if !same {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
+            (first, behind) = (entry.get("id"), role);
+        }
+        first
     }
 
     fn push(&mut self, offset: u64, at: Timestamp, mut entry: Value) {
@@ -164,18 +195,40 @@ impl Entries {
                     "usage": used(&usage, cost)});
                 self.say(offset, at, message, &more);
             }
+            Event::Tool(ToolEvent::ResultImage { call_id, image: shown }) => {
+                let told = image(&shown.media_type, &shown.hash);
+                self.images.entry(call_id.0).or_default().push(told);
+            }
+            Event::Tool(ToolEvent::ShellStarted { call_id, command, shared }) => {
+                self.commands.insert(call_id.0, (command, shared));
+            }
+            Event::Tool(ToolEvent::ShellEnded { call_id, output, error }) => {
+                let (command, shared) = self.commands.remove(&call_id.0).unwrap_or_default();
+                let code = error.as_deref().map_or(Some(0), exit_code);
+                let ran = json!({"role": "bashExecution", "command": command, "output": output, "exitCode": code,
+                    "cancelled": code.is_none(), "truncated": false, "excludeFromContext": !shared, "timestamp": at.0});
+                self.push(offset, at, json!({"type": "message", "message": ran}));
+            }
             Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }) => {
                 let tool = self.calls.get(&call_id.0).map(|call| call.tool.clone()).unwrap_or_default();
                 let named = tools_of_pi::named(json!({"toolName": tool}));
+                let text = json!({"type": "text", "text": output});
+                let images = self.images.remove(&call_id.0).unwrap_or_default();
+                let content: Vec<Value> = std::iter::once(text).chain(images).collect();
                 let result = json!({"role": "toolResult", "toolCallId": call_id.0, "toolName": named["toolName"],
-                    "content": [{"type": "text", "text": output}], "isError": error.is_some(), "timestamp": at.0,
+                    "content": content, "isError": error.is_some(), "timestamp": at.0,
                     "details": self.details.remove(&call_id.0)});
                 self.push(offset, at, json!({"type": "message", "message": result}));
             }
             Event::Context(ContextEvent::SystemPrompt { text, .. }) => self.system = Some(text),
-            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, .. }) => {
-                let made = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0});
+            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, kept, .. }) => {
+                let made = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0,
+                    "firstKeptEntryId": self.first_kept(kept)});
                 self.push(offset, at, made);
+            }
+            Event::Context(ContextEvent::BranchSummarised { summary, .. }) if !summary.is_empty() => {
+                let from = self.leaf().map_or_else(|| "root".to_owned(), str::to_owned);
+                self.push(offset, at, json!({"type": "branch_summary", "fromId": from, "summary": summary}));
             }
             Event::Thread(_)
             | Event::Settings(_)
@@ -236,4 +289,9 @@ pub(super) fn stopped(stop: &StopReason) -> &'static str {
 fn iso(at: Timestamp) -> String {
     let time = jiff::Timestamp::from_millisecond(i64::try_from(at.0).unwrap_or_default()).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}
+
+/// The exit code that the end of a command tells; none of one that was stopped.
+fn exit_code(error: &str) -> Option<i64> {
+    error.strip_prefix("(exit code ")?.strip_suffix(')')?.parse().ok()
 }

@@ -39,6 +39,8 @@ mod overlay_layout;
 mod own_commands;
 pub mod parent;
 pub mod people;
+pub mod pi_export;
+pub mod pi_import;
 pub mod pipeline;
 pub mod replay;
 pub mod secrets;

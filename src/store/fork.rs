@@ -87,7 +87,7 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
     let Fork { directive, inputs, model, kind, limits, lineage, ceilings } = fork;
     let handed_off = lineage.origin == ThreadOrigin::Handoff;
     let spec = ThreadSpec { id: None, directive, inputs, model, kind, limits, lineage, ceilings };
-    let mut begun = Begun::new(layout, spec, now)?;
+    let mut begun = NewThread::begin(layout, spec, now)?;
     let text = if handed_off {
         format!("this thread goes on with the messages of {from}")
     } else {
@@ -128,7 +128,7 @@ pub(super) fn hand_off(
     let Summary { directive, inputs, kind, lineage, ceilings, .. } = summary;
     let lineage = lineage.successor(from);
     let spec = ThreadSpec { id: None, directive, inputs, model: successor.model, kind, limits, lineage, ceilings };
-    let mut begun = Begun::new(layout, spec, now)?;
+    let mut begun = NewThread::begin(layout, spec, now)?;
     begun.write(now, Event::Context(successor.inherited))?;
     if let Some(title) = successor.title {
         begun.write(now, Event::Settings(SettingsEvent::TitleSet { title }))?;
@@ -146,15 +146,19 @@ pub(super) fn hand_off(
     begun.finish(layout)
 }
 
-/// A thread whose log has begun.
-struct Begun {
+/// A thread that is being made of what was said elsewhere: its log has begun.
+#[derive(Debug)]
+pub struct NewThread {
     id: ThreadId,
     writer: LogWriter,
 }
 
-impl Begun {
+impl NewThread {
     /// A new thread, whose log says how it was started.
-    fn new(layout: &Layout, spec: ThreadSpec, now: Timestamp) -> Result<Self, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError`]; an empty thread may stay.
+    pub fn begin(layout: &Layout, spec: ThreadSpec, now: Timestamp) -> Result<Self, StoreError> {
         let Summary { thread_id: id, .. } = Summary::make(layout, spec.clone(), now)?;
         let key: &LogKey = layout.own_key()?;
         let (writer, _) = LogWriter::open(layout.thread(&id).log(), &id, key)?;
@@ -177,13 +181,31 @@ impl Begun {
         Ok(begun)
     }
 
-    fn write(&mut self, timestamp: Timestamp, event: Event) -> Result<(), StoreError> {
+    #[must_use]
+    pub fn id(&self) -> &ThreadId {
+        &self.id
+    }
+
+    /// The byte at which its log ends.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.writer.end()
+    }
+
+    /// Adds an event, and tells at which byte it is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn write(&mut self, timestamp: Timestamp, event: Event) -> Result<u64, StoreError> {
         let record = Record { timestamp, thread_id: self.id.clone(), event };
-        self.writer.append(&record).map(drop)
+        self.writer.append(&record).map(|(offset, _)| offset)
     }
 
     /// It is on disk then.
-    fn finish(self, layout: &Layout) -> Result<ThreadId, StoreError> {
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn finish(self, layout: &Layout) -> Result<ThreadId, StoreError> {
         self.writer.sync()()?;
         let folder = layout.thread(&self.id);
         folder.path().sync_folders().map_err(super::layout::failed("sync", folder.path()))?;
