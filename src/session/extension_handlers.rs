@@ -363,6 +363,27 @@ impl ExtensionHandlers {
         self.offered().tools.clone()
     }
 
+    /// Whether one of them mends arguments of another shape (`prepareArguments`).
+    pub(super) fn mends(&self, name: &str) -> bool {
+        let listing = self.listing();
+        listing.tools.iter().any(|tool| tool["name"] == name && tool["preparesArguments"] == true)
+    }
+
+    /// The arguments as the tool makes them. Nothing is decided about the call yet, so nothing may be left behind.
+    pub(super) async fn mended(&self, name: String, arguments: Value) -> Result<Value, String> {
+        let engine = self.engine().ok_or("no extension is loaded")?;
+        let ask = Ask::Function { name: "prepareArguments", arguments: vec![name.into(), arguments] };
+        let (answer, _) = engine.ask(ask, true).await.map_err(|error| error.to_string())?;
+        if let Some(problem) = answer.error {
+            return Err(problem.to_string());
+        }
+        let made = answer.result.unwrap_or_default();
+        if weight(&made) > LARGEST_ANSWER << 20 {
+            return Err(format!("its arguments were made into more than {LARGEST_ANSWER} MB"));
+        }
+        Ok(made)
+    }
+
     /// Runs one of them; what it has made so far goes to `said`. Answers with the content of its result, and whether it failed.
     pub(super) async fn tool(
         &self,
@@ -441,6 +462,9 @@ impl ExtensionHandlers {
     }
 }
 
+/// Megabytes of an answer that stands in the log.
+const LARGEST_ANSWER: usize = 4;
+
 /// Messages that a conversation may have.
 const MOST_MESSAGES: usize = 20_000;
 
@@ -448,7 +472,7 @@ const MOST_MESSAGES: usize = 20_000;
 /// stands in the log.
 fn fits(stage: Stage, value: &Value) -> Result<(), String> {
     let is_kept_apart = matches!(stage, Stage::Context | Stage::BeforeProviderRequest);
-    let most = if is_kept_apart { 32 } else { 4 };
+    let most = if is_kept_apart { 32 } else { LARGEST_ANSWER };
     if weight(value) > most << 20 {
         return Err(format!("it answered with more than {most} MB"));
     }
