@@ -26,6 +26,7 @@ mod extension_drawing;
 mod extension_examples;
 mod extension_hostile;
 mod extension_network;
+mod extension_programs;
 mod extension_threads;
 mod extensions;
 mod faults;

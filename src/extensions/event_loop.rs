@@ -137,6 +137,10 @@ impl EventLoop {
                     };
                     self.failed(told);
                 }
+                Ok(Message::Printed(channel, printed, _next)) => {
+                    let told = self.realm.deliver(channel, printed);
+                    self.failed(told);
+                }
                 Ok(Message::Changed(channel, change)) => {
                     let told = self.realm.changed(channel, change);
                     self.failed(told);

@@ -20,6 +20,7 @@ use crate::domain::{
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
+use crate::ports::child::Talk;
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
@@ -529,16 +530,20 @@ impl Outside for ExtensionThread {
         }))
     }
 
+    fn spawn(&self, _asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
+        match self.programs.program(&spec) {
+            Ok((program, longest)) => Box::pin(programs::spawn(program, talk, spec, longest)),
+            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
+        }
+    }
+
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
         let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
             Box::pin(std::future::ready(Err(refusal)))
         };
-        if let "process.run" | "exec" = name.as_str() {
+        if name == "exec" {
             return match self.programs.program(&arguments) {
-                Ok((program, longest)) if name == "exec" => {
-                    Box::pin(async move { Ok(programs::exec(program, longest).await) })
-                }
-                Ok((program, longest)) => Box::pin(programs::process(program, None, longest)),
+                Ok((program, longest)) => Box::pin(async move { Ok(programs::exec(program, longest).await) }),
                 Err(refusal) => refused(refusal),
             };
         }
