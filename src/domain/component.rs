@@ -78,6 +78,15 @@ impl Default for ScreenSize {
     }
 }
 
+/// The themes of a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Themes {
+    pub names: Vec<String>,
+    /// The one that is shown; none where it follows the terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+}
+
 /// Something of a conversation that an extension may draw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
@@ -192,6 +201,8 @@ pub enum Gesture {
     Close { component: u64 },
     /// The screen has this size from here on.
     Resize(ScreenSize),
+    /// The screen can show these themes from here on, and shows one of them.
+    Themes(Themes),
 }
 
 /// A key that runs something of an extension.

@@ -62,7 +62,7 @@ pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
 pub use component::{
     CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut,
-    OpenComponent, ScreenSize, Spot, ToDraw,
+    OpenComponent, ScreenSize, Spot, Themes, ToDraw,
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;

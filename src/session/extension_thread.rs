@@ -458,7 +458,7 @@ fn mode(options: Option<&Value>) -> PromptMode {
 /// What only reads, and so may be asked while somebody only looks.
 fn only_reads(name: &str) -> bool {
     const TELLS: [&str; 3] = ["run.abort", "run.shutdown", "session.append"];
-    let shows = name.starts_with("ui.") && name != "ui.available";
+    let shows = name.starts_with("ui.") && !["ui.available", "ui.theme", "ui.themes"].contains(&name);
     !shows && !name.contains(".set") && !TELLS.contains(&name)
 }
 

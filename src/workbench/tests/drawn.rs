@@ -23,7 +23,7 @@ fn submit(text: &str) -> EditorAct {
 impl Session {
     fn told_editor(&mut self) -> Vec<Gesture> {
         let gestures = self.gestures().into_iter();
-        gestures.filter(|gesture| !matches!(gesture, Gesture::Resize(_))).collect()
+        gestures.filter(|gesture| !matches!(gesture, Gesture::Resize(_) | Gesture::Themes(_))).collect()
     }
 
     fn sent_prompts(&mut self) -> Vec<String> {
