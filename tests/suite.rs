@@ -27,6 +27,7 @@ mod extension_examples;
 mod extension_hostile;
 mod extension_network;
 mod extension_programs;
+mod extension_providers;
 mod extension_threads;
 mod extensions;
 mod faults;

@@ -57,6 +57,8 @@ struct Loaded {
     engine: Option<Arc<Engine>>,
     /// The files that are in the engine, with what people call them.
     paths: Vec<(PathBuf, String)>,
+    /// Some of them are the project's.
+    of_project: bool,
 }
 
 /// What is registered, as threads know it.
@@ -116,6 +118,11 @@ impl ExtensionHandlers {
     /// What runs them; none where there is no extension.
     pub(super) fn engine(&self) -> Option<Arc<Engine>> {
         self.loaded().engine.clone()
+    }
+
+    /// Whether extensions of the project are in the same engine, where they reach what all others hold.
+    pub(super) fn are_of_project(&self) -> bool {
+        self.loaded().of_project
     }
 
     /// The project's folder.
@@ -199,6 +206,7 @@ impl ExtensionHandlers {
             match started.map_err(|failed| failed.to_string()).and_then(|engine| engine.map_err(|e| e.to_string())) {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
+                    loaded.of_project = may_run.iter().any(|one| one.of_project);
                     self.fill(&mut loaded, &engine, &may_run, &mut told).await;
                     loaded.engine = Some(engine);
                 }
@@ -209,7 +217,8 @@ impl ExtensionHandlers {
         if still_there.any(|known| !loaded.paths.contains(known)) {
             // Half of a change never counts, and a guard that no longer loads would be one that is gone.
             told.push("the extensions that were loaded before stay as they were".to_owned());
-            return (Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() }, told);
+            let (engine, paths, of_project) = (before.engine.clone(), before.paths.clone(), before.of_project);
+            return (Loaded { files, engine, paths, of_project }, told);
         }
         loaded.files = files;
         let reason = json!({"type": "session_shutdown", "reason": "reload"});

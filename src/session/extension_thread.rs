@@ -16,7 +16,7 @@ use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Shown, ShownPlace,
-    State, Status, ThreadId, ThreadKind,
+    State, Status, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
@@ -73,6 +73,8 @@ pub(super) struct ExtensionThread {
     allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
     moves: AtomicBool,
+    /// Held by each answer that the code of an extension gives for a model.
+    pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
     named: RwLock<Named>,
     /// None where no thread is.
@@ -102,6 +104,7 @@ impl ExtensionThread {
             models: setup.models.clone(),
             allowance: Allowance::default(),
             moves: AtomicBool::new(false),
+            answering: Arc::default(),
             named: RwLock::default(),
             console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
@@ -288,6 +291,29 @@ impl ExtensionThread {
         Box::pin(async move {
             left.await;
             Ok(Value::Null)
+        })
+    }
+
+    /// Calls a model for an extension.
+    fn call_model(
+        &self,
+        thread: &Arc<dyn ThreadAccess>,
+        asker: &Asker,
+        arguments: &Value,
+    ) -> Waiting<'static, Result<Value, Refusal>> {
+        let refused = |refusal| Box::pin(std::future::ready(Err(refusal)));
+        let Some(call) = extension_models::call(called(asker), arguments) else {
+            return refused(Refusal::new("EINVAL", "there is no model to call"));
+        };
+        // Code that asks itself would ask for ever.
+        if self.models.form(&call.model) == WireForm::Extension && Arc::strong_count(&self.answering) > 1 {
+            let why = format!("{} is answered by an extension, and one of those is answering already", call.model);
+            return refused(Refusal::new("EAGAIN", why));
+        }
+        let answer = thread.call_model(call);
+        Box::pin(async move {
+            let answer = answer.await.map_err(|why| Refusal::new("EIO", why))?;
+            Ok(extension_models::answered(answer, SystemClock.now().0))
         })
     }
 
@@ -576,13 +602,7 @@ impl Outside for ExtensionThread {
             return built_in::run(self.tools.get(), &arguments);
         }
         if name == "llm.stream" {
-            let Some(call) = extension_models::call(called(&asker), &arguments) else {
-                return refused(Refusal::new("EINVAL", "there is no model to call"));
-            };
-            return Box::pin(async move {
-                let answer = thread.call_model(call).await.map_err(|why| Refusal::new("EIO", why))?;
-                Ok(extension_models::answered(answer, SystemClock.now().0))
-            });
+            return self.call_model(&thread, &asker, &arguments);
         }
         if name == "reload" {
             if !self.reload.swap(true, Ordering::Relaxed) {
