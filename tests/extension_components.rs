@@ -253,3 +253,31 @@ fn one_component_too_many_is_refused() {
     terminal.wait_for("no more than 16 components are open at once");
     terminal.kill();
 }
+
+#[test]
+fn an_extension_lists_themes_and_switches_them_where_there_is_a_screen() {
+    let extension = r#"export default (pi: any) => {
+      const told = (ui: any) => `${ui.getAllThemes().map((theme: any) => theme.name).filter((name: string) => ["dark", "light"].includes(name))} `
+        + `${ui.theme.name} ${ui.getTheme("light")?.name} ${ui.getTheme("none")} ${ui.getTheme("light") && ui.getTheme("light").fg("accent", "x").length > 1}`;
+      pi.registerCommand("pick", { handler: async (name: string, ctx: any) => {
+        const answer = ctx.ui.setTheme(name);
+        ctx.ui.notify(`set ${answer.success} ${answer.error ?? ""}`);
+      } });
+      pi.registerCommand("themes", { handler: async (_: string, ctx: any) => ctx.ui.notify(`themes ${told(ctx.ui)}`) });
+      pi.on("input", (event: any, ctx: any) => ctx.hasUI ? undefined : { action: "transform", text: `${told(ctx.ui)} ${JSON.stringify(ctx.ui.setTheme("light"))}` });
+    };"#;
+    let project = Project::extended(extension, &[done()]);
+    let terminal = project.begun((120, 40));
+    terminal.send_keys("/themes\r");
+    terminal.wait_for("themes dark,light terminal light undefined true");
+    terminal.send_keys("/pick none\r");
+    terminal.wait_for("set false there is no theme none");
+    terminal.send_keys("/pick light\r");
+    terminal.wait_for("set true");
+    terminal.send_keys("/themes again\r");
+    terminal.wait_for("themes dark,light light light undefined true");
+    terminal.leave();
+    let id = project.run("go");
+    let said = project.event(&id, "cognition_in")["text"].clone();
+    assert_eq!(said, r#" terminal undefined undefined undefined {"error":"there is no screen","success":false}"#);
+}

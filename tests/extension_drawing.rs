@@ -100,6 +100,11 @@ export default (pi: any) => {
     renderCall: () => { throw new Error("no"); }, renderResult: () => ({ render: () => { throw new Error("no"); }, invalidate() {} }) });
   pi.registerMessageRenderer("note", (message: any, { expanded }: any, theme: any) => ({ invalidate() {},
     render: () => [theme.fg("error", `NOTE ${message.content} ${message.details.n}${expanded ? " in full" : ""}`)] }));
+  pi.registerEntryRenderer("seen", (entry: any, { expanded }: any) => ({ invalidate() {},
+    render: (width: number) => [`ENTRY ${entry.data.n}${expanded ? " in full" : ""}\x1b[2J`, "x".repeat(width * 2)] }));
+  pi.registerCommand("entry", { handler: async () => { pi.appendEntry("seen", { n: 9 }); pi.appendEntry("unseen", { n: 8 }); } });
+  pi.registerMarkdownTransformer((text: string) => { if (text.includes("explode")) throw new Error("no"); return text.replace("Reword me.", "DRAWN **otherwise**"); });
+  pi.registerMarkdownTransformer((text: string) => text.replace("otherwise", "another way"));
   pi.registerCommand("note", { handler: async () => pi.sendMessage({ customType: "note", content: "of mine", display: true, details: { n: 7 } }) });
   pi.registerCommand("plain", { handler: async () => pi.sendMessage({ customType: "other", content: "undrawn", display: true }) });
 };
@@ -303,4 +308,34 @@ export default (pi: any) => {
     let mut logs =
         threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("transcript.jsonl")).ok());
     assert!(logs.any(|log| log.contains(r#"hello there: [null,\"ada\",true,null]"#)));
+}
+
+#[test]
+fn entries_and_the_markdown_of_answers_are_drawn_by_extensions_and_the_log_stays() {
+    let replies = [
+        json!({"when": {"contains": "loud"}, "steps": [{"text": "It will explode."}]}),
+        json!({"steps": [{"text": "Reword me."}]}),
+    ];
+    let project = Project::extended(DRAWS, &replies);
+    let terminal = project.open(&[], (100, 40));
+    say(&terminal, "begin");
+    terminal.wait_for("DRAWN another way");
+    say(&terminal, "loud");
+    terminal.wait_for("It will explode.");
+    terminal.send_keys("/entry\r");
+    terminal.wait_for("ENTRY 9");
+    // Shown in full, as calls are.
+    terminal.send_keys("\x0f");
+    terminal.wait_for("ENTRY 9 in full");
+    let contents = terminal.screen_text();
+    assert!(!contents.contains("unseen") && contents.contains(&"x".repeat(90)), "{contents}");
+    terminal.leave();
+    let (_, listed, _) = project.levain(&["threads", "--json"]);
+    let id = listed
+        .lines()
+        .find_map(|line| Some(serde_json::from_str::<Value>(line).ok()?["thread_id"].as_str()?.to_owned()));
+    let events = project.events(&id.unwrap());
+    let said = events.iter().filter(|(name, _)| name == "cognition_out");
+    let said: Vec<_> = said.map(|(_, payload)| payload["text"].clone()).collect();
+    assert_eq!(said, ["Reword me.", "It will explode."]);
 }

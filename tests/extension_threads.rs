@@ -275,6 +275,49 @@ fn a_tool_of_an_extension_is_granted_like_any_other() {
 }
 
 #[test]
+fn a_tool_mends_arguments_before_anything_is_decided_about_them() {
+    let tool = |body: &str| {
+        format!(
+            "import {{ writeFileSync }} from 'node:fs';
+export default (pi: any) => {{
+  pi.on('tool_call', (event: any) => {{ console.log('guard saw', JSON.stringify(event.input)); }});
+  pi.registerTool({{ name: 'open', label: 'Open', description: 'Opens', parameters: {{ type: 'object', required: ['path'],
+      properties: {{ path: {{ type: 'string' }} }} }},
+    prepareArguments(args: any) {{ {body} }},
+    execute: async (_id: string, params: any) => ({{ content: [{{ type: 'text', text: `opened ${{JSON.stringify(params)}}` }}], details: {{}} }}) }});
+}};"
+        )
+    };
+    let called = json!({"steps": [{"tool_call": {"name": "open", "input": {"file": "a.txt"}}}]});
+    let replies = [json!({"when": {"after_tool": "open"}, "steps": [{"text": "Done."}]}), called];
+    let mends = "return typeof args.file === 'string' ? { path: args.file } : args;";
+    for (body, says, outcome) in [
+        (mends, r#"opened {"path":"a.txt"}"#, "changed"),
+        ("return args;", "Not run: `path` is missing", "unchanged"),
+        ("return 5;", "Not run: the arguments are not a JSON object", "changed"),
+        ("throw new Error('unreadable');", "unreadable", "failed"),
+        ("for (;;);", "interrupted", "failed"),
+        ("writeFileSync('made', ''); return args;", "nothing is changed while", "failed"),
+    ] {
+        let project = granting(Project::extended(&tool(body), &replies), "extension/*");
+        let id = project.run("go");
+        let result = project.event(&id, "tool_call_result");
+        assert!(result["output"].as_str().unwrap().contains(says), "{body}: {result}");
+        let steps = project.event(&id, "call_prepared")["steps"].clone();
+        assert_eq!(
+            (&steps[0]["handler"], &steps[0]["outcome"]),
+            (&json!("open makes arguments ready"), &json!(outcome))
+        );
+        assert!(!project.home.project().join("made").exists());
+        if body == mends {
+            assert_eq!(project.event(&id, "call_prepared")["input"], json!({"path": "a.txt"}));
+            assert_eq!(project.event(&id, "tool_call_start")["input"], json!({"path": "a.txt"}));
+            assert_eq!(steps[1]["said"], r#"info: guard saw {"path":"a.txt"}"#);
+        }
+    }
+}
+
+#[test]
 fn a_command_of_an_extension_asks_shows_and_sends() {
     let project = Project::extended(
         ALL,

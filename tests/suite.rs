@@ -26,6 +26,8 @@ mod extension_drawing;
 mod extension_examples;
 mod extension_hostile;
 mod extension_network;
+mod extension_programs;
+mod extension_providers;
 mod extension_threads;
 mod extensions;
 mod faults;

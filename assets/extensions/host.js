@@ -86,12 +86,13 @@ export const flagDescriptions = () => {
   return [...table.values()];
 };
 
-/** What extensions draw of a conversation: calls and results of tools, their own messages and entries. */
+/** What extensions draw of a conversation: calls and results of tools, their own messages and entries, the Markdown of answers. */
 export const drawingDescriptions = () => {
   const tools = [...toolTable()].filter(([, { tool }]) => typeof tool.renderCall === "function" || typeof tool.renderResult === "function");
-  const types = (kind, held) => [...extensions.values()].filter((extension) => !extension.disabled)
-    .flatMap((extension) => [...extension[held].keys()].map((name) => ({ kind, name })));
-  return [...tools.map(([name]) => ({ kind: "tool", name })), ...types("message", "renderers"), ...types("entry", "entryRenderers")];
+  const live = [...extensions.values()].filter((extension) => !extension.disabled);
+  const types = (kind, held) => live.flatMap((extension) => [...extension[held].keys()].map((name) => ({ kind, name })));
+  const markdown = live.some(({ transformers }) => transformers.length > 0) ? [{ kind: "markdown", name: "" }] : [];
+  return [...tools.map(([name]) => ({ kind: "tool", name })), ...types("message", "renderers"), ...types("entry", "entryRenderers"), ...markdown];
 };
 
 /** A promise that nobody waited for was rejected. The embedder's tracker calls this. */

@@ -3,6 +3,7 @@
 use super::custom_message::CustomMessage;
 use super::id::CallId;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A component that is on the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +78,15 @@ impl Default for ScreenSize {
     }
 }
 
+/// The themes of a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Themes {
+    pub names: Vec<String>,
+    /// The one that is shown; none where it follows the terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
+}
+
 /// Something of a conversation that an extension may draw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
@@ -88,6 +98,22 @@ pub enum Drawable {
     Message {
         message: Box<CustomMessage>,
     },
+    /// What an extension left in the log under a name of its own.
+    Entry {
+        entry: Box<CustomEntry>,
+    },
+    /// The Markdown of an answer that is whole.
+    Markdown {
+        text: String,
+    },
+}
+
+/// What an extension keeps in the log under a name of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CustomEntry {
+    pub custom_type: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
 }
 
 /// What is to be drawn, and how.
@@ -107,16 +133,20 @@ pub struct Drawing {
     /// The call of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Vec<String>>,
-    /// Its result; a message.
+    /// Its result; a message or an entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Vec<String>>,
+    /// What is drawn in the place of an answer's Markdown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub markdown: Option<String>,
 }
 
 impl Drawing {
     /// Bytes of its rows.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.head.iter().chain(&self.body).flatten().map(String::len).sum()
+        let rows: usize = self.head.iter().chain(&self.body).flatten().map(String::len).sum();
+        rows + self.markdown.as_ref().map_or(0, String::len)
     }
 }
 
@@ -129,6 +159,12 @@ pub struct DrawnKinds {
     /// Types of messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
+    /// Types of entries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<String>,
+    /// The Markdown of answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub markdown: bool,
     /// Counts up when something is to be drawn anew.
     #[serde(default)]
     pub redraws: u64,
@@ -137,7 +173,14 @@ pub struct DrawnKinds {
 impl DrawnKinds {
     #[must_use]
     pub fn is_none(&self) -> bool {
-        self.tools.is_empty() && self.messages.is_empty()
+        self.draws_as(&Self::default())
+    }
+
+    /// Whether the same is drawn, however often anew.
+    #[must_use]
+    pub fn draws_as(&self, other: &Self) -> bool {
+        let drawn = |kinds: &Self| Self { redraws: 0, ..kinds.clone() };
+        drawn(self) == drawn(other)
     }
 }
 
@@ -158,6 +201,8 @@ pub enum Gesture {
     Close { component: u64 },
     /// The screen has this size from here on.
     Resize(ScreenSize),
+    /// The screen can show these themes from here on, and shows one of them.
+    Themes(Themes),
 }
 
 /// A key that runs something of an extension.

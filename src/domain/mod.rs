@@ -62,8 +62,8 @@ pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Ref
 pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
 pub use component::{
-    Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut, OpenComponent, ScreenSize,
-    Spot, ToDraw,
+    CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut,
+    OpenComponent, ScreenSize, Spot, Themes, ToDraw,
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;

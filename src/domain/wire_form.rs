@@ -16,9 +16,12 @@ pub enum WireForm {
     /// `OpenAI` Responses.
     Responses,
     Gemini,
+    /// What the code of an extension is given that answers in the place of a server.
+    Extension,
 }
 
 impl WireForm {
+    /// Those in which any request can be looked at.
     pub const ALL: [Self; 5] = [Self::Anthropic, Self::OpenAi, Self::Compatible, Self::Responses, Self::Gemini];
 
     /// What people call it.
@@ -30,6 +33,7 @@ impl WireForm {
             Self::Compatible => "compatible Chat Completions",
             Self::Responses => "OpenAI Responses",
             Self::Gemini => "Gemini",
+            Self::Extension => "an extension's own",
         }
     }
 }

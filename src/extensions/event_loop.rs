@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
 /// A call whose promise has not settled.
@@ -135,6 +136,10 @@ impl EventLoop {
                     } else {
                         self.realm.resolve(number, files::answer(answer))
                     };
+                    self.failed(told);
+                }
+                Ok(Message::Printed(channel, printed, _next)) => {
+                    let told = self.realm.deliver(channel, printed);
                     self.failed(told);
                 }
                 Ok(Message::Changed(channel, change)) => {
@@ -394,55 +399,59 @@ impl EventLoop {
                 self.begin((path, 0), (preview, lost, reply), begin, whole);
             }
             Ask::Runner { path, number, options, said } => {
-                self.signals += 1.0;
-                let signal = self.signals;
-                let begin = move |realm: &Realm, lost: &Lost| {
-                    realm.begin(Some(lost), |ctx, api| {
-                        let emit = move |piece: Plain| {
-                            let _over = said.send(piece.into());
-                        };
-                        let emit = Function::new(ctx.clone(), emit)?;
-                        let mut options = Plain::from(options);
-                        if let Plain::Map(fields) = &mut options {
-                            fields.push(("signal".to_owned(), Plain::Number(signal)));
-                        }
-                        #[expect(clippy::cast_precision_loss, reason = "a small count")]
-                        let number = number as f64;
-                        api.get::<_, Function<'_>>("callOperations")?.call((number, options, emit))
-                    })
+                let arguments = move |signal| {
+                    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+                    let number = Plain::Number(number as f64);
+                    vec![number, with(options.into(), [("signal", signal)])]
                 };
-                let waiting = self.pending.len();
                 let whole = |record: Plain, answer: &mut Answer| {
                     if answer.error.is_none() {
                         answer.result = Some(record.into());
                     }
                 };
-                self.begin((path, 0), (preview, lost, reply), begin, whole);
-                if let Some(one) = self.pending.get_mut(waiting) {
-                    one.signal = Some(signal);
-                }
+                self.signalled(path, (preview, lost, reply), ("callOperations", said), arguments, whole);
+            }
+            Ask::Stream { path, arguments, said } => {
+                let file = Plain::Text(path.to_string_lossy().into_owned());
+                let arguments = move |signal| vec![with(arguments.into(), [("path", file), ("signal", signal)])];
+                self.signalled(path, (preview, lost, reply), ("streamProvider", said), arguments, |_, _| {});
             }
             Ask::Tool { name, call_id, arguments, said } => {
-                self.signals += 1.0;
-                let (signal, called) = (self.signals, name.clone());
-                let begin = move |realm: &Realm, lost: &Lost| {
-                    realm.begin(Some(lost), |ctx, api| {
-                        let emit = move |partial: Plain| {
-                            let _over = said.send(partial.into());
-                        };
-                        let emit = Function::new(ctx.clone(), emit)?;
-                        let options = Plain::map([("signal", Plain::Number(signal)), ("ctx", Plain::map([]))]);
-                        let arguments = Plain::from(arguments);
-                        api.get::<_, Function<'_>>("callTool")?.call((name, call_id, arguments, options, emit))
-                    })
+                let path = self.path_of(|listing| &listing.tools, "name", &name);
+                let arguments = move |signal| {
+                    let options = Plain::map([("signal", signal), ("ctx", Plain::map([]))]);
+                    vec![Plain::Text(name), Plain::Text(call_id), arguments.into(), options]
                 };
-                let waiting = self.pending.len();
-                let path = self.path_of(|listing| &listing.tools, "name", &called);
-                self.begin((path, 0), (preview, lost, reply), begin, |_, _| {});
-                if let Some(one) = self.pending.get_mut(waiting) {
-                    one.signal = Some(signal);
-                }
+                self.signalled(path, (preview, lost, reply), ("callTool", said), arguments, |_, _| {});
             }
+        }
+    }
+
+    /// Begins a call that a signal tells of when nobody waits for it any more, and that says something meanwhile.
+    fn signalled(
+        &mut self,
+        path: PathBuf,
+        terms: Terms,
+        (function, said): (&'static str, UnboundedSender<Value>),
+        arguments: impl FnOnce(Plain) -> Vec<Plain>,
+        more: impl FnOnce(Plain, &mut Answer) + 'static,
+    ) {
+        self.signals += 1.0;
+        let (signal, waiting) = (self.signals, self.pending.len());
+        let begin = move |realm: &Realm, lost: &Lost| {
+            realm.begin(Some(lost), |ctx, api| {
+                let emit = move |piece: Plain| {
+                    let _over = said.send(piece.into());
+                };
+                let emit = Function::new(ctx.clone(), emit)?.into_value();
+                let arguments = arguments(Plain::Number(signal)).into_iter().map(|plain| plain.into_js(ctx));
+                let arguments = arguments.chain([Ok(emit)]).collect::<rquickjs::Result<Vec<_>>>()?;
+                api.get::<_, Function<'_>>(function)?.call((Rest(arguments),))
+            })
+        };
+        self.begin((path, 0), terms, begin, more);
+        if let Some(one) = self.pending.get_mut(waiting) {
+            one.signal = Some(signal);
         }
     }
 
@@ -569,6 +578,14 @@ impl EventLoop {
         let stack = error.get("stack").and_then(Plain::text);
         self.realm.modules.places.borrow().problem(message, stack)
     }
+}
+
+/// `options` with further fields.
+fn with<const N: usize>(mut options: Plain, more: [(&str, Plain); N]) -> Plain {
+    if let Plain::Map(fields) = &mut options {
+        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    }
+    options
 }
 
 /// A function of the JavaScript side.

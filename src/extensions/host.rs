@@ -8,8 +8,10 @@ use super::message::Message;
 use super::outcome::{Line, Said};
 use super::outside::{Asker, Refusal};
 use super::plain::Plain;
+use super::program::{Orders, talk_of};
 use super::settings::Settings;
 use super::watch::Watched;
+use crate::ports::tools::Waiting;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -83,6 +85,8 @@ pub(super) struct Act {
     pub(super) task: AbortHandle,
     /// Takes the answer.
     pub(super) resolve: Option<Persistent<Function<'static>>>,
+    /// What is said to it, where it is a program.
+    pub(super) orders: Option<Orders>,
 }
 
 /// Where answers go that take time, and what waits for them.
@@ -263,10 +267,14 @@ impl Host {
             "spawn" => self.spawn(at(0), at(1), at(2)),
             "spawnSync" => self.spawn_sync(at(0), at(1)),
             "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
-            "spawnKill" => {
+            "spawnWrite" | "spawnKill" => {
                 let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
-                act.inspect(|act| act.task.abort());
-                Plain::Bool(act.is_some())
+                let orders = act.and_then(|act| act.orders.as_ref());
+                Plain::Bool(orders.is_some_and(|orders| match (name, at(1)) {
+                    ("spawnKill", signal) => orders.signal(signal.text().unwrap_or_default()),
+                    (_, Plain::Bytes(bytes)) => orders.write(bytes),
+                    _ => orders.close(),
+                }))
             }
             "call" => self.call(at(0), text(1), at(2)),
             "cancel" => {
@@ -343,21 +351,37 @@ impl Host {
         let Some((outside, runtime)) = outside else { return false };
         let owner = channel(owner).unwrap_or_default();
         let act = outside.act(self.asker(owner), name, arguments.clone().into());
-        // Told however it ends: whoever waits goes on then.
+        self.go_on(&runtime, (owner, number), act, None);
+        true
+    }
+
+    /// Has what is done for an extension done, and tells of it under this number however it ends: whoever waits goes on then.
+    fn go_on(
+        &mut self,
+        runtime: &Handle,
+        (owner, number): (u64, u64),
+        act: Waiting<'static, std::result::Result<serde_json::Value, Refusal>>,
+        orders: Option<Orders>,
+    ) {
         let messages = self.settled.messages.clone();
         let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
         let task = runtime.spawn(async move {
             let mut done = done;
             done.answer = Some(act.await);
         });
-        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None });
-        true
+        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None, orders });
     }
 
-    /// Starts a process, which is told of on the channel when it has ended: what it printed, then that it is over.
+    /// Starts a process, which is told of on the channel: what it prints, as it prints it, then that it is over.
     fn spawn(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
-        let to = channel(to).filter(|to| self.begin_act(owner, to | PROCESS, "process.run".to_owned(), spec));
-        let Some(to) = to else { return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default()) };
+        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone());
+        let Some((to, (outside, runtime))) = channel(to).zip(outside) else {
+            return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default());
+        };
+        let owner = channel(owner).unwrap_or_default();
+        let (orders, talk) = talk_of(to, self.settled.messages.clone());
+        let act = outside.spawn(self.asker(owner), spec.clone().into(), talk);
+        self.go_on(&runtime, (owner, to | PROCESS), act, Some(orders));
         // A process is called by the number of its channel.
         let number = whole_number(to);
         fine(Plain::map([("id", number.clone()), ("pid", number)]))

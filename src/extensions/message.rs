@@ -2,6 +2,7 @@
 
 use super::outcome::{Answer, Ask, Listing, Loaded, Told};
 use super::outside::Refusal;
+use super::plain::Plain;
 use super::watch::Change;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Set when nobody waits for something any more.
 pub(super) type Lost = Arc<AtomicBool>;
@@ -46,6 +47,8 @@ pub(super) enum Message {
     Tell(&'static str, Vec<Value>),
     /// What was done for an extension, by its number, is over.
     Settled(u64, Result<Value, Refusal>),
+    /// A program that an extension runs has printed something: for its channel. The next piece is read when this is dropped.
+    Printed(u64, Plain, OwnedSemaphorePermit),
     /// A file that is watched has changed, by the channel that is told.
     Changed(u64, Change),
     /// Somebody no longer waits for what they asked.

@@ -17,6 +17,7 @@ mod outcome;
 mod outside;
 mod place;
 mod plain;
+mod program;
 mod realm;
 mod settings;
 mod strip;

@@ -103,6 +103,8 @@ pub enum Ask {
     Function { name: &'static str, arguments: Vec<Value> },
     /// A tool. What it has made so far goes to `said`.
     Tool { name: String, call_id: String, arguments: Value, said: UnboundedSender<Value> },
+    /// The provider of the extension in this file, for a model. What it sends back goes to `said`, and what it came to is the answer.
+    Stream { path: PathBuf, arguments: Value, said: UnboundedSender<Value> },
     /// The runner that an answer to `user_bash` named, for the command in these options. What it prints goes to `said`.
     Runner { path: PathBuf, number: u64, options: Value, said: UnboundedSender<Value> },
 }

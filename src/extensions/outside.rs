@@ -1,5 +1,6 @@
 //! What extensions ask of whoever started the engine: the calls by name of `HOST.md`.
 
+use crate::ports::child::Talk;
 use crate::ports::tools::Waiting;
 use serde_json::Value;
 use std::fmt;
@@ -47,6 +48,12 @@ pub trait Outside: Send + Sync {
     /// # Errors
     /// [`Refusal`].
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>>;
+
+    /// Runs a program and talks with it, to its end: `code`, `signal`, and whether it took too long. Losing the future ends it.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    fn spawn(&self, asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>>;
 
     /// The engine began again: what extensions had open is gone.
     fn restarted(&self) {}

@@ -308,10 +308,7 @@ impl Realm {
     pub(super) fn ended(&self, number: u64, ran: Result<serde_json::Value, Refusal>) -> Result<(), Fault> {
         self.host.borrow_mut().acts.remove(&number);
         let channel = number & !PROCESS;
-        for news in news_of(ran) {
-            self.deliver(channel, news)?;
-        }
-        Ok(())
+        self.deliver(channel, news_of(ran))
     }
 
     /// Whether something is being done that an extension may wait for, by the program or by a person.
@@ -348,7 +345,7 @@ impl Realm {
         self.deliver(channel, Plain::map([("event", Plain::Text(change.event.to_owned())), ("name", name)]))
     }
 
-    fn deliver(&self, channel: u64, news: Plain) -> Result<(), Fault> {
+    pub(super) fn deliver(&self, channel: u64, news: Plain) -> Result<(), Fault> {
         self.enter(|ctx| {
             let deliver: Function<'_> = self.modules.api(ctx)?.get("deliver")?;
             #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
@@ -358,26 +355,20 @@ impl Realm {
     }
 }
 
-/// What an extension hears of a process: what it printed, then how it ended.
-fn news_of(ran: Result<serde_json::Value, Refusal>) -> Vec<Plain> {
+/// What an extension hears of the end of a process.
+fn news_of(ran: Result<serde_json::Value, Refusal>) -> Plain {
     let kind = |kind: &str| ("type", Plain::Text(kind.to_owned()));
     match ran {
         Ok(ran) => {
-            let text = |name: &str| ran.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
-            let printed = |name: &'static str| {
-                let bytes = Plain::Bytes(text(name).as_bytes().to_vec());
-                (!text(name).is_empty()).then(|| Plain::map([kind(name), ("data", bytes)]))
-            };
             let plain = |name: &str| Plain::from(ran.get(name).cloned().unwrap_or_default());
-            let exit = Plain::map([kind("exit"), ("code", plain("code")), ("signal", plain("signal"))]);
-            printed("stdout").into_iter().chain(printed("stderr")).chain([exit]).collect()
+            Plain::map([kind("exit"), ("code", plain("code")), ("signal", plain("signal"))])
         }
         Err(Refusal { code, .. }) if code == "CANCELLED" => {
-            let signal = ("signal", Plain::Text("SIGTERM".to_owned()));
-            vec![Plain::map([kind("exit"), ("code", Plain::Nothing), signal])]
+            let signal = ("signal", Plain::Text("SIGKILL".to_owned()));
+            Plain::map([kind("exit"), ("code", Plain::Nothing), signal])
         }
         Err(Refusal { code, message }) => {
-            vec![Plain::map([kind("error"), ("code", Plain::Text(code)), ("message", Plain::Text(message))])]
+            Plain::map([kind("error"), ("code", Plain::Text(code)), ("message", Plain::Text(message))])
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod approvals;
 pub mod beneath;
+pub mod child;
 pub mod clock;
 pub mod executor;
 pub mod faults;

@@ -190,6 +190,20 @@ pub trait ToolRunner: Send + Sync {
         false
     }
 
+    /// Whether the tool of this item mends arguments of another shape than its own. Fast: it is asked on the loop.
+    fn mends(&self, _item: &str) -> bool {
+        false
+    }
+
+    /// The arguments of a call of `item` as its tool wants them, where it [mends](Self::mends) them. Asked before anything is
+    /// decided about the call, so it leaves nothing behind.
+    ///
+    /// # Errors
+    /// Why the tool can do nothing with them, in a sentence.
+    fn mended<'a>(&'a self, _item: &'a str, call: &'a ToolCall) -> Waiting<'a, Result<Value, String>> {
+        Box::pin(ready(Ok(call.input.clone())))
+    }
+
     /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.
     fn guarded<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(ready(Vec::new()))

@@ -1,7 +1,7 @@
 //! Requests as bodies: one function for what is sent, previewed and shown.
 
 use super::openai_chat::LimitName;
-use super::{anthropic, gemini, openai_chat, openai_responses};
+use super::{anthropic, from_extension, gemini, openai_chat, openai_responses};
 use crate::domain::WireForm;
 use crate::domain::event::CallError;
 use crate::ports::{CallRequest, EncodedRequest};
@@ -18,6 +18,7 @@ pub fn body(form: WireForm, request: &CallRequest) -> Result<Vec<u8>, CallError>
         WireForm::Compatible => openai_chat::request::body(request, LimitName::MaxTokens),
         WireForm::Responses => openai_responses::request::body(request),
         WireForm::Gemini => gemini::request::body(request),
+        WireForm::Extension => from_extension::body(request),
     }
 }
 

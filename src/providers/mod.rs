@@ -13,6 +13,7 @@ pub mod classify;
 mod count;
 pub mod encode;
 mod error_body;
+mod from_extension;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod gemini;
@@ -39,6 +40,7 @@ mod wire;
 pub mod yaml;
 
 pub use catalog::{Catalog, ModelInfo};
+pub use from_extension::{ExtensionEvents, ExtensionStreams};
 pub use keys::{Keys, KeysError};
 pub use known::is_local;
 pub use local::Found;

@@ -3,6 +3,7 @@
 use super::anthropic::Anthropic;
 use super::blot::{Blot, Blotted};
 use super::catalog::Catalog;
+use super::from_extension::{ExtensionStreams, FromExtension};
 use super::gemini::Gemini;
 use super::http::{self, Http};
 use super::keys::{Keys, VARIABLES};
@@ -169,6 +170,8 @@ pub struct Choice {
 pub struct Providers {
     settings: Arc<Settings>,
     http: Arc<Http>,
+    /// Where extensions answer; none outside of threads.
+    streams: Option<Arc<dyn ExtensionStreams>>,
 }
 
 /// Whether `model` is answered by a scenario instead of a model.
@@ -181,7 +184,28 @@ impl Providers {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let http = Arc::new(Http::new(settings.silence).through(settings.proxies.clone()));
-        Self { settings: Arc::new(settings), http }
+        Self { settings: Arc::new(settings), http, streams: None }
+    }
+
+    /// The same with extensions that answer.
+    #[must_use]
+    pub fn answered_by(self, streams: Arc<dyn ExtensionStreams>) -> Self {
+        Self { streams: Some(streams), ..self }
+    }
+
+    /// The provider of `model` where the code of an extension answers.
+    fn of_extension(&self, model: &ModelRef) -> Option<Result<FromExtension, ResolveError>> {
+        let file = self.own_file(&model.provider)?;
+        let path = file.answered_by.clone()?;
+        if let Some(problem) = self.settings.refused.get(&model.provider) {
+            return Some(Err(ResolveError::Refused { provider: model.provider.clone(), problem: problem.clone() }));
+        }
+        let (name, key) = (model.provider.clone(), self.settings.keys.get(&model.provider).cloned());
+        if let (None, Some(variable)) = (&key, &file.part(&model.model).key_variable) {
+            return Some(Err(self.missing_key(&name, variable)));
+        }
+        let (silence, streams) = (self.settings.silence, self.streams.clone());
+        Some(Ok(FromExtension { name, path, key, silence, streams }))
     }
 
     /// The provider of `model`. Connects to nothing; a scenario's file is read.
@@ -193,6 +217,11 @@ impl Providers {
         if model.provider == SCRIPTED {
             return Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?));
         }
+        if let Some(answers) = self.of_extension(model) {
+            let answers = answers?;
+            let blot = answers.key.as_ref().and_then(Blot::of_answers);
+            return Ok(blotted(Arc::new(answers), blot));
+        }
         let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
         let http = match part.and_then(|part| part.timeout) {
             Some(seconds) => Arc::new(self.http.with_silence(Duration::from_secs(seconds))),
@@ -200,11 +229,7 @@ impl Providers {
         };
         let (form, site) = self.place(model)?;
         let blot = site.key.as_ref().and_then(Blot::of_answers);
-        let provider = speak(form, http, site);
-        let provider = match blot {
-            Some(blot) => Arc::new(Blotted::new(provider, blot)),
-            None => provider,
-        };
+        let provider = blotted(speak(form, http, site), blot);
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 
@@ -212,6 +237,9 @@ impl Providers {
     /// a provider that is known is believed: looking at addresses costs a screen 300 kB of code that it never runs else.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
+        if let Some(answers) = self.of_extension(model) {
+            return answers.err();
+        }
         let refused = self.settings.refused.contains_key(&model.provider);
         let has_key =
             || !refused && known::known(&model.provider).is_some() && self.settings.keys.get(&model.provider).is_some();
@@ -285,7 +313,11 @@ impl Providers {
             return provider.form();
         }
         let known = known::known(&model.provider);
-        let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
+        let file = self.own_file(&model.provider);
+        if file.is_some_and(|file| file.answered_by.is_some()) {
+            return WireForm::Extension;
+        }
+        let part = file.map(|file| file.part(&model.model));
         let form = part.and_then(|part| part.form).or_else(|| known.map(|known| known.form));
         form.unwrap_or(WireForm::Anthropic)
     }
@@ -394,10 +426,18 @@ impl Providers {
     }
 }
 
-/// A provider of the given form at `site`.
+/// `provider` without its key in what it answers.
+fn blotted(provider: Arc<dyn Provider>, blot: Option<Blot>) -> Arc<dyn Provider> {
+    match blot {
+        Some(blot) => Arc::new(Blotted::new(provider, blot)),
+        None => provider,
+    }
+}
+
+/// A provider of the given form at `site`. No server speaks the form of extensions: no file can name it.
 fn speak(form: WireForm, http: Arc<Http>, site: Site) -> Arc<dyn Provider> {
     match form {
-        WireForm::Anthropic => Arc::new(Anthropic::new(http, site)),
+        WireForm::Anthropic | WireForm::Extension => Arc::new(Anthropic::new(http, site)),
         WireForm::OpenAi | WireForm::Compatible => Arc::new(OpenAiChat::new(http, site)),
         WireForm::Responses => Arc::new(OpenAiResponses::new(http, site)),
         WireForm::Gemini => Arc::new(Gemini::new(http, site)),

@@ -8,7 +8,7 @@
 use super::outline::Outline;
 use crate::domain::{Problem, Severity, Space, WireForm};
 use serde_yaml::{Mapping, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Longest time that a provider may be silent, in seconds: a day.
 const LONGEST_TIMEOUT: u64 = 86_400;
@@ -34,6 +34,8 @@ pub struct ProviderFile {
     pub tiers: Vec<(String, String)>,
     /// Variables that may hold its key, the usual one first.
     pub env: Vec<String>,
+    /// The file of the extension whose code answers in the place of a server. No file of providers can say so.
+    pub answered_by: Option<PathBuf>,
     base: Part,
     profiles: Vec<Profile>,
 }
@@ -201,7 +203,7 @@ impl Reader<'_> {
             self.problems.extend(new);
             profiles.push(Profile { globs, part });
         }
-        Some(ProviderFile { tool_id: tool_id.trim().to_owned(), space, tiers, env, base, profiles })
+        Some(ProviderFile { tool_id: tool_id.trim().to_owned(), space, tiers, env, answered_by: None, base, profiles })
     }
 
     fn part(&mut self, map: &Mapping) -> Part {

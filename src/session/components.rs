@@ -6,7 +6,7 @@
 
 use super::extension_text::{plain, styled};
 use super::overlay_layout::{Layout, layout};
-use crate::domain::{Editor, EditorAct, Gesture, NumberedAct, OpenComponent, ScreenSize, Shown, ShownPlace};
+use crate::domain::{Editor, EditorAct, Gesture, NumberedAct, OpenComponent, ScreenSize, Shown, ShownPlace, Themes};
 use crate::extensions::{Ask, Engine};
 use crate::ports::ThreadAccess;
 use futures_util::future::select;
@@ -27,6 +27,9 @@ const FRAME: Duration = Duration::from_millis(33);
 const MOST: usize = 16;
 /// Acts of an editor that are told.
 const ACTS: usize = 8;
+/// Themes that a screen may tell of, and bytes of the name of each.
+const MOST_THEMES: usize = 200;
+const LONGEST_THEME: usize = 200;
 /// Rows of one that stands around the draft.
 const MOST_ROWS: usize = 10;
 
@@ -53,6 +56,7 @@ struct News {
 struct All {
     places: BTreeMap<u64, Place>,
     screen: ScreenSize,
+    themes: Themes,
     engine: Weak<Engine>,
     /// What was shown around the draft by components that are gone.
     gone: Vec<(String, ShownPlace)>,
@@ -102,6 +106,11 @@ impl Components {
 
     pub(super) fn screen(&self) -> ScreenSize {
         self.all().screen
+    }
+
+    /// The themes of the screen that told of them last.
+    pub(super) fn themes(&self) -> Themes {
+        self.all().themes.clone()
     }
 
     /// Draws them for this engine from here on; what was drawn by another is gone.
@@ -265,6 +274,15 @@ impl Components {
                 if let Some(engine) = engine {
                     engine.tell("closePlace", vec![component.into()]);
                 }
+            }
+            Gesture::Themes(mut themes) => {
+                themes.names.retain(|name| name.len() <= LONGEST_THEME);
+                themes.names.truncate(MOST_THEMES);
+                all.themes = themes;
+                if let Some(engine) = engine {
+                    engine.tell("themeChanged", Vec::new());
+                }
+                return;
             }
             Gesture::Resize(screen) => {
                 if all.screen == screen {

@@ -1,4 +1,4 @@
-//! How extensions draw calls of tools and messages of theirs.
+//! How extensions draw calls of tools, messages and entries of theirs, and the Markdown of answers.
 
 use super::extension_handlers::ExtensionHandlers;
 use super::extension_text::styled;
@@ -24,13 +24,22 @@ impl ExtensionHandlers {
         // People see the last part of an item.
         let shown =
             |name: &str| tools_of_pi::item(name).and_then(|item| item.rsplit('/').next()).unwrap_or(name).to_owned();
-        let messages = of_kind("message").map(str::to_owned).collect();
-        DrawnKinds { tools: of_kind("tool").map(shown).collect(), messages, redraws: self.thread.redraws() }
+        let named = |kind| of_kind(kind).map(str::to_owned).collect();
+        DrawnKinds {
+            tools: of_kind("tool").map(shown).collect(),
+            messages: named("message"),
+            entries: named("entry"),
+            markdown: of_kind("markdown").next().is_some(),
+            redraws: self.thread.redraws(),
+        }
     }
 
     /// How they draw something; nothing of it where they do not.
     pub(super) async fn drawing(&self, to_draw: ToDraw) -> Drawing {
         let Some(engine) = self.engine() else { return Drawing::default() };
+        if let Drawable::Markdown { text } = to_draw.subject {
+            return Drawing { markdown: markdown(&engine, text).await, ..Drawing::default() };
+        }
         let (width, open) = (to_draw.width, to_draw.open);
         let thread = Arc::clone(&self.thread);
         // The log is read for it.
@@ -62,6 +71,12 @@ fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, V
                 "display": message.display, "details": message.details});
             vec![(Part::Body, "renderMessage", vec![told], json!({}))]
         }
+        Drawable::Entry { entry } => {
+            let told = json!({"type": "custom", "customType": entry.custom_type, "data": entry.data});
+            vec![(Part::Body, "renderEntry", vec![told], json!({}))]
+        }
+        // Drawn by whoever draws Markdown.
+        Drawable::Markdown { .. } => Vec::new(),
         Drawable::Call { call_id } => {
             let found = thread.entries(|entries| {
                 entries.call(&call_id.0).map(|(call, result)| {
@@ -81,6 +96,14 @@ fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, V
             all
         }
     }
+}
+
+/// The Markdown that is drawn in the place of this one; none where it is the same, or too long.
+async fn markdown(engine: &Engine, text: String) -> Option<String> {
+    let ask = Ask::Function { name: "transformMarkdown", arguments: vec![text.clone().into()] };
+    let drawn = engine.ask(ask, true).await.ok()?.0.result?;
+    let drawn = drawn.as_str().filter(|drawn| drawn.len() <= MOST_BYTES && *drawn != text)?;
+    Some(drawn.to_owned())
 }
 
 async fn rows(engine: &Engine, name: &'static str, arguments: Vec<Value>) -> Option<Vec<String>> {

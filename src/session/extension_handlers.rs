@@ -57,6 +57,8 @@ struct Loaded {
     engine: Option<Arc<Engine>>,
     /// The files that are in the engine, with what people call them.
     paths: Vec<(PathBuf, String)>,
+    /// Some of them are the project's.
+    of_project: bool,
 }
 
 /// What is registered, as threads know it.
@@ -116,6 +118,11 @@ impl ExtensionHandlers {
     /// What runs them; none where there is no extension.
     pub(super) fn engine(&self) -> Option<Arc<Engine>> {
         self.loaded().engine.clone()
+    }
+
+    /// Whether extensions of the project are in the same engine, where they reach what all others hold.
+    pub(super) fn are_of_project(&self) -> bool {
+        self.loaded().of_project
     }
 
     /// The project's folder.
@@ -199,6 +206,7 @@ impl ExtensionHandlers {
             match started.map_err(|failed| failed.to_string()).and_then(|engine| engine.map_err(|e| e.to_string())) {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
+                    loaded.of_project = may_run.iter().any(|one| one.of_project);
                     self.fill(&mut loaded, &engine, &may_run, &mut told).await;
                     loaded.engine = Some(engine);
                 }
@@ -209,7 +217,8 @@ impl ExtensionHandlers {
         if still_there.any(|known| !loaded.paths.contains(known)) {
             // Half of a change never counts, and a guard that no longer loads would be one that is gone.
             told.push("the extensions that were loaded before stay as they were".to_owned());
-            return (Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() }, told);
+            let (engine, paths, of_project) = (before.engine.clone(), before.paths.clone(), before.of_project);
+            return (Loaded { files, engine, paths, of_project }, told);
         }
         loaded.files = files;
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
@@ -366,6 +375,27 @@ impl ExtensionHandlers {
         self.offered().tools.clone()
     }
 
+    /// Whether one of them mends arguments of another shape (`prepareArguments`).
+    pub(super) fn mends(&self, name: &str) -> bool {
+        let listing = self.listing();
+        listing.tools.iter().any(|tool| tool["name"] == name && tool["preparesArguments"] == true)
+    }
+
+    /// The arguments as the tool makes them. Nothing is decided about the call yet, so nothing may be left behind.
+    pub(super) async fn mended(&self, name: String, arguments: Value) -> Result<Value, String> {
+        let engine = self.engine().ok_or("no extension is loaded")?;
+        let ask = Ask::Function { name: "prepareArguments", arguments: vec![name.into(), arguments] };
+        let (answer, _) = engine.ask(ask, true).await.map_err(|error| error.to_string())?;
+        if let Some(problem) = answer.error {
+            return Err(problem.to_string());
+        }
+        let made = answer.result.unwrap_or_default();
+        if weight(&made) > LARGEST_ANSWER << 20 {
+            return Err(format!("its arguments were made into more than {LARGEST_ANSWER} MB"));
+        }
+        Ok(made)
+    }
+
     /// Runs one of them; what it has made so far goes to `said`. Answers with the content of its result, and whether it failed.
     pub(super) async fn tool(
         &self,
@@ -444,6 +474,9 @@ impl ExtensionHandlers {
     }
 }
 
+/// Megabytes of an answer that stands in the log.
+const LARGEST_ANSWER: usize = 4;
+
 /// Messages that a conversation may have.
 const MOST_MESSAGES: usize = 20_000;
 
@@ -451,7 +484,7 @@ const MOST_MESSAGES: usize = 20_000;
 /// stands in the log.
 fn fits(stage: Stage, value: &Value) -> Result<(), String> {
     let is_kept_apart = matches!(stage, Stage::Context | Stage::BeforeProviderRequest);
-    let most = if is_kept_apart { 32 } else { 4 };
+    let most = if is_kept_apart { 32 } else { LARGEST_ANSWER };
     if weight(value) > most << 20 {
         return Err(format!("it answered with more than {most} MB"));
     }

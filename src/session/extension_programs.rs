@@ -3,8 +3,10 @@
 use super::setup::{Setup, program};
 use crate::domain::{ForegroundProgram, SandboxMode};
 use crate::extensions::Refusal;
+use crate::ports::child::{Exit, Talk};
 use crate::tools::program::{Program, Ran};
 use crate::tools::{Environment, Keeper, Sandbox};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -92,7 +94,41 @@ pub(super) async fn exec(program: Program, longest: Duration) -> Value {
     }
 }
 
-/// As Node's `child_process` tells it.
+/// As Node's `child_process` tells it, with what it prints meanwhile.
+pub(super) async fn spawn(program: Program, talk: Talk, arguments: Value, longest: Duration) -> Result<Value, Refusal> {
+    let reads = arguments.pointer("/stdio/0").is_none_or(|input| input == "pipe");
+    let last = arguments.get("killSignal").and_then(Value::as_str).filter(|signal| *signal == "SIGKILL");
+    let last = if last.is_some() { Signal::KILL } else { Signal::TERM };
+    let command = program.words.first().cloned().unwrap_or_default();
+    let ended = program.talk(talk, reads, (longest, last)).await;
+    let Exit { code, signal, too_long } =
+        ended.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;
+    Ok(json!({"code": code, "signal": signal.map(signal_name), "timedOut": too_long}))
+}
+
+/// What Node calls a signal.
+fn signal_name(number: i32) -> String {
+    let known = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+    ];
+    let found = known.iter().find(|(signal, _)| signal.as_raw() == number);
+    found.map_or_else(|| format!("signal {number}"), |(_, name)| (*name).to_owned())
+}
+
+/// The end of a program that JavaScript stood still for, as Node tells it.
 pub(super) async fn process(program: Program, input: Option<Vec<u8>>, longest: Duration) -> Result<Value, Refusal> {
     let command = program.words.first().cloned().unwrap_or_default();
     let ran = program.run(input, longest).await;

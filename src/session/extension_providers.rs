@@ -129,20 +129,13 @@ type Read = (Option<ProviderFile>, Vec<Problem>);
 fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> {
     let text = |name: &str| described.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text("name").unwrap_or_default();
-    if described.get("streams").and_then(Value::as_bool).unwrap_or_default() {
-        let message = format!("the provider {name} answers by code of its own, which is not used yet");
-        return Err((message, "leave streamSimple out where the provider speaks a known api"));
+    let streams = described.get("streams").and_then(Value::as_bool).unwrap_or_default();
+    if streams && text("apiKey").is_none() && described.get("oauth").is_some_and(|oauth| !oauth.is_null()) {
+        let message = format!("the provider {name} wants a login, which is not used yet");
+        return Err((message, "name the variable that holds its key in apiKey"));
     }
-    let api = text("api").unwrap_or("openai-completions");
-    let Some((_, wire, ending)) = FORMS.iter().find(|(known, ..)| *known == api) else {
-        let known = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
-        return Err((format!("the provider {name} has the api `{api}`, which is not known"), known));
-    };
-    let Some(url) = text("baseUrl") else {
-        return Err((format!("the provider {name} has no baseUrl"), "say where it answers"));
-    };
-    let url = url.trim_end_matches('/');
-    let url = url.strip_suffix(ending).filter(|_| !ending.is_empty()).unwrap_or(url);
+    // Where its own code answers, it alone knows where and how.
+    let place = if streams { None } else { Some(place(name, text("api"), text("baseUrl"))?) };
     let mut auth = Map::new();
     if let Some(variable) = text("apiKey").filter(|key| is_variable(key)) {
         let of_another = |(vendor, names): &&(&str, &[&str])| *vendor != name && names.contains(&variable);
@@ -175,13 +168,35 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     }
     let headers = described.get("headers").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
     let mut whole = json!({"tool_id": name, "pricing": pricing, "profiles": profiles,
-        "config": {"url": url, "auth": auth, "headers": headers}});
-    // One that is known has its own form.
-    if text("api").is_some() || known(name).is_none() {
-        whole["wire"] = (*wire).into();
+        "config": {"auth": auth, "headers": headers}});
+    if let Some((url, wire)) = place {
+        whole["config"]["url"] = url.into();
+        // One that is known has its own form.
+        if text("api").is_some() || known(name).is_none() {
+            whole["wire"] = wire.into();
+        }
     }
     let text = serde_yaml::to_string(&whole).unwrap_or_default();
-    Ok(ProviderFile::parse(&text, Space::User, path))
+    let (mut file, problems) = ProviderFile::parse(&text, Space::User, path);
+    if let Some(file) = file.as_mut().filter(|_| streams) {
+        file.answered_by = Some(path.to_owned());
+    }
+    Ok((file, problems))
+}
+
+/// Where a provider answers, without what its form puts behind that, and the form.
+fn place(name: &str, api: Option<&str>, url: Option<&str>) -> Result<(String, &'static str), (String, &'static str)> {
+    let api = api.unwrap_or("openai-completions");
+    let Some((_, wire, ending)) = FORMS.iter().find(|(known, ..)| *known == api) else {
+        let known = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
+        return Err((format!("the provider {name} has the api `{api}`, which is not known"), known));
+    };
+    let Some(url) = url else {
+        return Err((format!("the provider {name} has no baseUrl"), "say where it answers"));
+    };
+    let url = url.trim_end_matches('/');
+    let url = url.strip_suffix(ending).filter(|_| !ending.is_empty()).unwrap_or(url);
+    Ok((url.to_owned(), wire))
 }
 
 /// Whether a word is the name of a variable that holds a key, and not a key or a stand-in for one (`EMPTY`).
@@ -212,11 +227,16 @@ mod tests {
         );
         let models: Vec<&str> = file.models().collect();
         assert!(models.contains(&"small") && models.contains(&"big"), "{models:?}");
-        for (field, value, words) in [
-            ("streams", json!(true), "by code"),
-            ("api", json!("other"), "not known"),
-            ("baseUrl", json!(""), "no baseUrl"),
-        ] {
+        let mut answers = json!({"streams": true, "api": "of-its-own"});
+        for field in ["name", "apiKey", "models"] {
+            answers[field] = described[field].clone();
+        }
+        let (own, problems) = super::file(&answers, Path::new("/e.ts")).unwrap();
+        assert_eq!((own.unwrap().answered_by, problems), (Some(PathBuf::from("/e.ts")), Vec::new()));
+        answers["apiKey"] = Value::Null;
+        answers["oauth"] = json!({"name": "Own"});
+        assert!(super::file(&answers, Path::new("/e.ts")).unwrap_err().0.contains("wants a login"));
+        for (field, value, words) in [("api", json!("other"), "not known"), ("baseUrl", json!(""), "no baseUrl")] {
             let mut wrong = described.clone();
             wrong[field] = value;
             let (message, _) = super::file(&wrong, Path::new("/e.ts")).unwrap_err();

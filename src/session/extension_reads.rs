@@ -5,12 +5,17 @@ use super::extension_models;
 use super::extension_thread::{ExtensionThread, is_idle};
 use super::tools_of_pi;
 use crate::domain::event::CancelScope;
-use crate::domain::{Command, ExtensionEntry, KnownTool, State, ToolSpec, Verdict};
+use crate::domain::{Command, ExtensionEntry, KnownTool, State, Themes, ToolSpec, Verdict};
 use crate::extensions::Asker;
 use crate::items::prompt_file::PromptFiles;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::PoisonError;
+
+/// The theme that is asked for.
+fn name_of(arguments: &Value) -> Option<&str> {
+    arguments.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
+}
 
 impl ExtensionThread {
     /// How the thread stands.
@@ -25,15 +30,15 @@ impl ExtensionThread {
                 json!({"columns": screen.columns, "rows": screen.rows})
             }
             "project.trusted" => true.into(),
-            "ui.setTheme" => {
-                let name = arguments.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-                match (name, self.has_person() && !asker.preview) {
-                    (Some(name), true) => {
-                        self.choose_theme(name.to_owned());
-                        json!({"success": true})
-                    }
-                    (None, true) => json!({"success": false, "error": "a theme has a name"}),
-                    (_, false) => json!({"success": false, "error": "there is no screen"}),
+            "ui.setTheme" => self.set_theme(name_of(arguments), self.has_person() && !asker.preview),
+            "ui.themes" => self.components.themes().names.iter().map(|name| json!({"name": name})).collect(),
+            // In its sixteen colours every terminal has the roles that extensions name.
+            "ui.theme" => {
+                let Themes { names, chosen } = self.components.themes();
+                let shown = chosen.as_deref().filter(|_| self.has_person());
+                match name_of(arguments).or(shown) {
+                    Some(name) if names.iter().any(|known| known == name) => json!({"name": name}),
+                    Some(_) | None => Value::Null,
                 }
             }
             "ui.editorText" => self.components.editor_text().map_or(Value::Null, Value::from),
@@ -49,6 +54,21 @@ impl ExtensionThread {
             "commands.others" => commands(&PromptFiles::find(&self.root, &self.home).with(&self.named())),
             _ => return None,
         })
+    }
+
+    /// Has the screen show a theme, if it has told of that or of none.
+    fn set_theme(&self, name: Option<&str>, is_shown: bool) -> Value {
+        let refused = |why: String| json!({"success": false, "error": why});
+        let Some(name) = name else { return refused("a theme has a name".to_owned()) };
+        let Themes { names, .. } = self.components.themes();
+        if !is_shown {
+            return refused("there is no screen".to_owned());
+        }
+        if !names.is_empty() && !names.iter().any(|known| known == name) {
+            return refused(format!("there is no theme {name}; there are {}", names.join(", ")));
+        }
+        self.choose_theme(name.to_owned());
+        json!({"success": true})
     }
 
     /// What was said in it, and what extensions left there.

@@ -16,10 +16,11 @@ use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Shown, ShownPlace,
-    State, Status, ThreadId, ThreadKind,
+    State, Status, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
+use crate::ports::child::Talk;
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock as _, SystemClock, ThreadAccess};
 use crate::store::Layout;
@@ -72,6 +73,8 @@ pub(super) struct ExtensionThread {
     allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
     moves: AtomicBool,
+    /// Held by each answer that the code of an extension gives for a model.
+    pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
     named: RwLock<Named>,
     /// None where no thread is.
@@ -101,6 +104,7 @@ impl ExtensionThread {
             models: setup.models.clone(),
             allowance: Allowance::default(),
             moves: AtomicBool::new(false),
+            answering: Arc::default(),
             named: RwLock::default(),
             console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
@@ -302,6 +306,29 @@ impl ExtensionThread {
         })
     }
 
+    /// Calls a model for an extension.
+    fn call_model(
+        &self,
+        thread: &Arc<dyn ThreadAccess>,
+        asker: &Asker,
+        arguments: &Value,
+    ) -> Waiting<'static, Result<Value, Refusal>> {
+        let refused = |refusal| Box::pin(std::future::ready(Err(refusal)));
+        let Some(call) = extension_models::call(called(asker), arguments) else {
+            return refused(Refusal::new("EINVAL", "there is no model to call"));
+        };
+        // Code that asks itself would ask for ever.
+        if self.models.form(&call.model) == WireForm::Extension && Arc::strong_count(&self.answering) > 1 {
+            let why = format!("{} is answered by an extension, and one of those is answering already", call.model);
+            return refused(Refusal::new("EAGAIN", why));
+        }
+        let answer = thread.call_model(call);
+        Box::pin(async move {
+            let answer = answer.await.map_err(|why| Refusal::new("EIO", why))?;
+            Ok(extension_models::answered(answer, SystemClock.now().0))
+        })
+    }
+
     /// Asks the person, and answers as pi does: with null where nobody can be asked, or they dismiss it.
     fn ask_person(
         &self,
@@ -469,7 +496,7 @@ fn mode(options: Option<&Value>) -> PromptMode {
 /// What only reads, and so may be asked while somebody only looks.
 fn only_reads(name: &str) -> bool {
     const TELLS: [&str; 3] = ["run.abort", "run.shutdown", "session.append"];
-    let shows = name.starts_with("ui.") && name != "ui.available";
+    let shows = name.starts_with("ui.") && !["ui.available", "ui.theme", "ui.themes"].contains(&name);
     !shows && !name.contains(".set") && !TELLS.contains(&name)
 }
 
@@ -541,16 +568,20 @@ impl Outside for ExtensionThread {
         }))
     }
 
+    fn spawn(&self, _asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
+        match self.programs.program(&spec) {
+            Ok((program, longest)) => Box::pin(programs::spawn(program, talk, spec, longest)),
+            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
+        }
+    }
+
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
         let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
             Box::pin(std::future::ready(Err(refusal)))
         };
-        if let "process.run" | "exec" = name.as_str() {
+        if name == "exec" {
             return match self.programs.program(&arguments) {
-                Ok((program, longest)) if name == "exec" => {
-                    Box::pin(async move { Ok(programs::exec(program, longest).await) })
-                }
-                Ok((program, longest)) => Box::pin(programs::process(program, None, longest)),
+                Ok((program, longest)) => Box::pin(async move { Ok(programs::exec(program, longest).await) }),
                 Err(refusal) => refused(refusal),
             };
         }
@@ -583,13 +614,7 @@ impl Outside for ExtensionThread {
             return built_in::run(self.tools.get(), &arguments);
         }
         if name == "llm.stream" {
-            let Some(call) = extension_models::call(called(&asker), &arguments) else {
-                return refused(Refusal::new("EINVAL", "there is no model to call"));
-            };
-            return Box::pin(async move {
-                let answer = thread.call_model(call).await.map_err(|why| Refusal::new("EIO", why))?;
-                Ok(extension_models::answered(answer, SystemClock.now().0))
-            });
+            return self.call_model(&thread, &asker, &arguments);
         }
         if name == "reload" {
             if !self.reload.swap(true, Ordering::Relaxed) {

@@ -120,6 +120,17 @@ impl ToolRunner for ExtensionTools {
         self.of_extension(item).is_none() && self.others.may_begin_early(item)
     }
 
+    fn mends(&self, item: &str) -> bool {
+        self.of_extension(item).is_some_and(|name| self.extensions.mends(&name))
+    }
+
+    fn mended<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Result<Value, String>> {
+        match self.of_extension(item) {
+            Some(name) => Box::pin(self.extensions.mended(name, call.input.clone())),
+            None => self.others.mended(item, call),
+        }
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         if self.of_extension(item).is_none() {
             return self.others.guarded(item, call);

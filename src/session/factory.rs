@@ -12,6 +12,7 @@ use crate::domain::{Permissions, Slots, ThreadId};
 use crate::engine::driver::Budgets;
 use crate::items::Items;
 use crate::ports::Ledger;
+use crate::providers::ExtensionStreams;
 use crate::store::KeptLedger;
 use crate::store::content::KeptTexts;
 use crate::store::summary::Specification;
@@ -60,6 +61,8 @@ impl Factory {
         let extensions = Arc::new(ExtensionHandlers::new(&self.setup, Some(id.clone())));
         let connections = Arc::new(self.setup.connections());
         let prompts = ServerPrompts::new(&self.setup, items, Some(id), Arc::clone(&connections));
+        let models = self.setup.models.clone();
+        hosting.models = Box::new(models.answered_by(Arc::clone(&extensions) as Arc<dyn ExtensionStreams>));
         hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions), prompts);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {

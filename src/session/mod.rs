@@ -22,6 +22,7 @@ mod extension_network;
 mod extension_programs;
 mod extension_providers;
 mod extension_reads;
+mod extension_streams;
 mod extension_text;
 mod extension_thread;
 mod extension_tools;

@@ -3,7 +3,7 @@
 use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{CallRequest, Provider};
-use crate::providers::{Catalog, Providers, is_local, is_scripted};
+use crate::providers::{Catalog, ExtensionStreams, Providers, is_local, is_scripted};
 use std::sync::Arc;
 
 /// Who answers for a model, and what is known of it.
@@ -18,6 +18,12 @@ impl Models {
     #[must_use]
     pub fn new(providers: Providers, catalog: Catalog) -> Self {
         Self { providers, catalog: Arc::new(catalog), bounds: Bounds::default() }
+    }
+
+    /// The same with extensions that answer.
+    #[must_use]
+    pub(super) fn answered_by(self, streams: Arc<dyn ExtensionStreams>) -> Self {
+        Self { providers: self.providers.answered_by(streams), ..self }
     }
 
     /// The same with bounds of a person's own.

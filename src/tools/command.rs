@@ -22,7 +22,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Time between being asked to end and being ended.
-const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// Output is shown live at most this often.
 const SHOW_EVERY: Duration = Duration::from_millis(50);
@@ -107,11 +107,16 @@ impl Drop for Running {
 impl Running {
     /// Asks it to end.
     fn ask(&self) {
-        process::signal(&self.process, Signal::TERM);
+        self.signal(Signal::TERM);
+    }
+
+    /// Has it get a signal that its keeper passes on.
+    pub(super) fn signal(&self, signal: Signal) {
+        process::signal(&self.process, signal);
     }
 
     /// Ends it.
-    async fn end(&mut self) -> std::io::Result<()> {
+    pub(super) async fn end(&mut self) -> std::io::Result<()> {
         if self.kept {
             drop(self.gate.take());
             if let Ok(ended) = timeout(KEEPER, self.child.wait()).await {
@@ -125,6 +130,11 @@ impl Running {
     /// Where to write what it reads, for a command that was started with an open input.
     pub(super) fn take_input(&mut self) -> Option<ChildStdin> {
         self.gate.take()
+    }
+
+    /// What was taken is only held from here on.
+    pub(super) fn give_back(&mut self, input: Option<ChildStdin>) {
+        self.gate = input;
     }
 }
 

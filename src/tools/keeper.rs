@@ -3,7 +3,7 @@
 //! It waits for one line on its input, which says how the command is confined; until then nothing runs, so a worker can
 //! first write down that it does. Whatever the command leaves behind becomes the keeper's own child, sessions of their own
 //! and double forks included, since on Linux the keeper takes up orphans. It ends all of them when the command ends, and
-//! when its input closes: a worker that is killed closes it too. SIGTERM is passed on.
+//! when its input closes: a worker that is killed closes it too. Signals that ask a command for something are passed on.
 
 use super::sandbox::{self, Confinement};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -28,6 +28,9 @@ const LEAVE: Duration = Duration::from_secs(2);
 /// As long is what remains ended again and again: a crowd that forks faster is given up then.
 const CROWD: Duration = Duration::from_secs(10);
 
+/// Signals that a command gets when its keeper does.
+const PASSED_ON: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
+
 /// What the input of a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +41,8 @@ pub(super) enum Input {
     Bytes(u64),
     /// All that follows the line.
     Open,
+    /// Pieces that each begin with their length in four bytes, the lowest first; an empty one closes it.
+    Pieces,
 }
 
 /// The line that lets the command go.
@@ -67,7 +72,9 @@ fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
     let _core = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| told(error.into()))?;
-    let (ended, asked) = (signals(signal_hook::consts::SIGCHLD)?, signals(signal_hook::consts::SIGTERM)?);
+    let ended = signals(signal_hook::consts::SIGCHLD)?;
+    let asked = PASSED_ON.iter().map(|signal| Ok((signals(signal.as_raw())?, *signal)));
+    let asked = asked.collect::<Result<Vec<_>, String>>()?;
     let confined = confinement.as_ref().map(Confined::prepare).transpose()?;
     let started = start(command, input, confinement.as_ref(), confined.as_ref());
     let (pid, pipe) = match started {
@@ -165,12 +172,30 @@ fn feed(input: Input, pipe: Option<ChildStdin>) {
             Input::Nothing => Ok(0),
             Input::Bytes(count) => io::copy(&mut stdin.by_ref().take(count), &mut pipe),
             Input::Open => io::copy(&mut stdin, &mut pipe),
+            Input::Pieces => pieces(&mut stdin, pipe),
         };
     });
 }
 
+/// Passes on pieces up to the empty one. What a command does not read that has closed its input is lost.
+fn pieces(from: &mut impl Read, mut to: impl io::Write) -> io::Result<u64> {
+    let mut read = 0;
+    loop {
+        let mut length = [0; 4];
+        from.read_exact(&mut length)?;
+        let length = u64::from(u32::from_le_bytes(length));
+        if length == 0 {
+            return Ok(read);
+        }
+        let mut piece = from.by_ref().take(length);
+        let _it_reads_no_more = io::copy(&mut piece, &mut to);
+        io::copy(&mut piece, &mut io::sink())?;
+        read += length;
+    }
+}
+
 /// Waits until the command has ended, or nobody holds the keeper's input any more.
-fn watch(pid: Pid, input: Input, ended: &UnixStream, asked: &UnixStream) -> Option<WaitStatus> {
+fn watch(pid: Pid, input: Input, ended: &UnixStream, asked: &[(UnixStream, Signal)]) -> Option<WaitStatus> {
     let stdin = io::stdin();
     let mut leaves: Option<Instant> = None;
     loop {
@@ -184,15 +209,17 @@ fn watch(pid: Pid, input: Input, ended: &UnixStream, asked: &UnixStream) -> Opti
         }
         let at_most = left.and_then(|left| rustix::event::Timespec::try_from(left).ok());
         let events = if leaves.is_some() { PollFlags::empty() } else { PollFlags::HUP };
-        let mut watched = vec![PollFd::new(ended, PollFlags::IN), PollFd::new(asked, PollFlags::IN)];
+        let mut watched = vec![PollFd::new(ended, PollFlags::IN)];
+        watched.extend(asked.iter().map(|(asked, _)| PollFd::new(asked, PollFlags::IN)));
         if leaves.is_none() {
             watched.push(PollFd::new(&stdin, events));
         }
         let _interrupted = poll(&mut watched, at_most.as_ref());
-        let closed = watched.get(2).is_some_and(|stdin| stdin.revents().intersects(PollFlags::HUP | PollFlags::ERR));
+        let stdin = watched.get(1 + asked.len());
+        let closed = stdin.is_some_and(|stdin| stdin.revents().intersects(PollFlags::HUP | PollFlags::ERR));
         drain(ended);
-        if drain(asked) {
-            let _gone = kill_process_group(pid, Signal::TERM);
+        for (_, signal) in asked.iter().filter(|(asked, _)| drain(asked)) {
+            let _gone = kill_process_group(pid, *signal);
         }
         if closed {
             if input != Input::Open {
@@ -269,4 +296,36 @@ fn leave(status: Option<WaitStatus>) -> ExitCode {
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(NOT_STARTED));
     }
     ExitCode::from(status.exit_status().and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_STARTED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A command that has closed its input.
+    struct Closed;
+    impl io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn pieces_are_passed_on_up_to_the_empty_one() {
+        let mut said = Vec::new();
+        for piece in ["one ", "two", ""] {
+            said.extend(u32::try_from(piece.len()).unwrap().to_le_bytes());
+            said.extend(piece.as_bytes());
+        }
+        said.extend(b"behind it");
+        let mut heard = Vec::new();
+        assert_eq!(pieces(&mut said.as_slice(), &mut heard).unwrap(), 7);
+        assert_eq!(heard, b"one two");
+        // A command that reads no more holds up nobody: the next pieces are read, too.
+        assert_eq!(pieces(&mut said.as_slice(), Closed).unwrap(), 7);
+        assert!(pieces(&mut b"\x05\0\0\0ab".as_slice(), Vec::new()).is_err(), "it is cut off");
+    }
 }

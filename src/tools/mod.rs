@@ -29,6 +29,7 @@ mod root;
 pub mod sandbox;
 mod shared_file;
 mod state;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod threads;

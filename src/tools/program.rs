@@ -74,7 +74,7 @@ impl Program {
         Ok(Ran { output: finished.result, said, code, too_long })
     }
 
-    fn launch(&self, input: Option<Vec<u8>>, longest: Duration) -> Launch<'_> {
+    pub(super) fn launch(&self, input: Option<Vec<u8>>, longest: Duration) -> Launch<'_> {
         Launch {
             words: self.words.iter().map(Into::into).collect(),
             folder: &self.folder,

@@ -77,6 +77,7 @@ pub(super) fn rows(block: &Block, width: usize) -> Lines {
     match (&block.kind, block.drawing()) {
         (Kind::Tool(tool), drawing) => tool_rows(tool, drawing, block.open, width, &mut lines),
         (Kind::Prompt(_) | Kind::Marker(_), Some(Drawing { body: Some(body), .. })) => drawn(body, width, &mut lines),
+        _ if block.entry.is_some() => {}
         (Kind::Prompt(prompt), _) => prompt_rows(prompt, block.open, width, &mut lines),
         (Kind::Answer(answer), _) => answer_foot(answer, width, &mut lines),
         (Kind::Thinking(thinking), _) => thinking_head(thinking, width, &mut lines),

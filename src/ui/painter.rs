@@ -484,7 +484,10 @@ impl Rendered {
 fn text_of(block: &Block) -> &str {
     match &block.kind {
         Kind::Prompt(prompt) => &prompt.text,
-        Kind::Answer(answer) => &answer.text,
+        Kind::Answer(answer) => {
+            let drawn = block.drawing().and_then(|drawing| drawing.markdown.as_deref());
+            drawn.unwrap_or(&answer.text)
+        }
         Kind::Thinking(thinking) => &thinking.text,
         Kind::Tool(tool) => &tool.output,
         Kind::Marker(marker) => &marker.text,

@@ -282,6 +282,7 @@ fn once(block: &Block, told: &mut SpokenBlock, text: &mut String) {
             }
         }
         Kind::Thinking(_) | Kind::Answer(_) | Kind::Tool(_) => return,
+        Kind::Marker(_) if block.entry.is_some() => return,
         Kind::Marker(marker) => {
             let word = match marker.sort {
                 NoteKind::Context => "About this request",

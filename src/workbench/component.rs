@@ -2,13 +2,15 @@
 
 use super::transcript::{BlockId, DrawingTerms};
 use crate::commands::{Key, KeyCode};
-use crate::domain::ScreenSize;
+use crate::domain::{ScreenSize, Themes};
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Components {
     /// The size that was told last.
     pub(super) screen: Option<ScreenSize>,
+    /// The themes that extensions were told of last.
+    pub(super) themes: Option<Themes>,
     /// Closed here; the worker has not said so yet.
     pub(super) closed: Vec<u64>,
     /// The editor in the place of the draft.

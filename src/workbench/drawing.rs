@@ -9,6 +9,9 @@ use super::thread_view::{Link, Sent};
 use super::transcript::{Block, DrawingTerms, Drawn, Kind, ToolState};
 use crate::domain::{Drawable, Drawing, DrawnKinds, ToDraw};
 
+/// Bytes of an answer that extensions may draw otherwise.
+const LONGEST_MARKDOWN: usize = 256 << 10;
+
 impl Model {
     /// Asks how the first block on the screen is drawn that is not drawn as it stands now.
     pub(super) fn want_drawing(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
@@ -24,6 +27,8 @@ impl Model {
         let (width, redraws) = (layout.text_width(area.width), kinds.redraws);
         let (block, subject, terms) = self.view.first_in_view(layout, area, |_, block, _| {
             let subject = drawable(block, kinds)?;
+            // What an answer says has no width yet.
+            let width = if matches!(subject, Drawable::Markdown { .. }) { 0 } else { width };
             let terms = DrawingTerms { width, open: block.open, ended: has_ended(block), redraws };
             let is_drawn = block.drawn.as_ref().is_some_and(|drawn| drawn.terms == terms);
             (!is_drawn).then_some((block.id, subject, terms))
@@ -55,6 +60,13 @@ fn has_ended(block: &Block) -> bool {
 fn drawable(block: &Block, kinds: &DrawnKinds) -> Option<Drawable> {
     if let Some(message) = &block.message {
         return kinds.messages.contains(&message.custom_type).then(|| Drawable::Message { message: message.clone() });
+    }
+    if let Some(entry) = &block.entry {
+        return kinds.entries.contains(&entry.custom_type).then(|| Drawable::Entry { entry: entry.clone() });
+    }
+    if let Kind::Answer(answer) = &block.kind {
+        let is_whole = answer.ended.is_some() && (1..=LONGEST_MARKDOWN).contains(&answer.text.len());
+        return (kinds.markdown && is_whole).then(|| Drawable::Markdown { text: answer.text.clone() });
     }
     let Kind::Tool(tool) = &block.kind else { return None };
     let is_whole = tool.state != ToolState::Asked && tool.denied.is_none();

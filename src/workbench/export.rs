@@ -62,6 +62,7 @@ pub fn markdown<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
                     text.push_str(&fenced("", output));
                 }
             }
+            Kind::Marker(_) if block.entry.is_some() => {}
             Kind::Marker(marker) => {
                 let _ = writeln!(text, "*{}*", marker.text.replace('*', "\\*"));
             }

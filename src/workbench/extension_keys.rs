@@ -10,7 +10,7 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::{Link, Sent};
 use crate::commands::Key;
-use crate::domain::{Gesture, OpenComponent, ScreenSize};
+use crate::domain::{Gesture, OpenComponent, ScreenSize, Themes};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -20,7 +20,7 @@ impl Model {
         open.filter(|open| open.editor.is_none()).filter(|open| !self.view.components.closed.contains(&open.id))
     }
 
-    /// Gives the keys to the component that wants them, and tells extensions how large the screen is.
+    /// Gives the keys to the component that wants them, and tells extensions how large the screen is and how it looks.
     pub(super) fn follow_components(&mut self) -> Vec<Effect> {
         let Some(state) = self.view.state.as_ref().filter(|_| self.view.link == Link::Connected) else {
             self.drop_component();
@@ -41,10 +41,20 @@ impl Model {
         }
         let inner = geometry::regions(self).composer.width;
         let screen = ScreenSize { columns: self.size.0, rows: self.size.1, inner };
-        if !draws || self.view.components.screen.replace(screen) == Some(screen) {
+        if !draws {
             return Vec::new();
         }
-        vec![self.gesture(Gesture::Resize(screen))]
+        let mut told = Vec::new();
+        if self.view.components.screen.replace(screen) != Some(screen) {
+            told.push(self.gesture(Gesture::Resize(screen)));
+        }
+        let are_known = self.view.components.themes.as_ref();
+        if are_known.is_none_or(|known| known.names != self.themes || known.chosen != self.theme) {
+            let themes = Themes { names: self.themes.clone(), chosen: self.theme.clone() };
+            self.view.components.themes = Some(themes.clone());
+            told.push(self.gesture(Gesture::Themes(themes)));
+        }
+        told
     }
 
     fn drop_component(&mut self) {

@@ -462,8 +462,8 @@ impl Model {
         }
         let changed = before != Some(state.status);
         self.changed |= self.view.state.as_ref() != Some(&state);
-        let drawn = |state: &State| (state.extensions.drawn.tools.clone(), state.extensions.drawn.messages.clone());
-        if self.view.state.as_ref().is_some_and(|before| drawn(before) != drawn(&state)) {
+        let drawn = &state.extensions.drawn;
+        if self.view.state.as_ref().is_some_and(|before| !before.extensions.drawn.draws_as(drawn)) {
             self.view.transcript.forget_drawings();
         }
         self.view.state = Some(state);

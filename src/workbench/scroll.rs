@@ -54,14 +54,15 @@ impl ThreadView {
         let Place { index: first, mut line } = self.top(layout, area.width, left);
         for index in first..self.transcript.len() {
             let block = self.transcript.get(index)?;
+            // Behind the last row may be what takes none.
+            if left == 0 && layout.height(block, area.width) > 0 {
+                break;
+            }
             if let Some(found) = find(layout, block, line..line + left) {
                 return Some(found);
             }
             left = left.saturating_sub(layout.height(block, area.width).saturating_sub(line));
             line = 0;
-            if left == 0 {
-                break;
-            }
         }
         None
     }

@@ -81,7 +81,9 @@ example("custom-provider-gitlab-duo", async (engine, host) => {
   host.onAction["llm.stream"] = () => ({ role: "assistant", content: [], stopReason: "stop" });
   const events = [];
   const model = { ...provider.models[0], provider: provider.name, api: provider.api };
-  const final = await engine.api.streamProvider(engine.inside({ provider: provider.name, model, context: { messages: [] }, options: { apiKey: "A" } }), (event) => events.push(event));
+  const { error } = await engine.api.streamProvider(engine.inside({ provider: provider.name, path: provider.path, model, context: { messages: [] }, options: { apiKey: "A" } }), (event) => events.push(event));
+  assert.equal(error, undefined);
+  const final = events.at(-1).message ?? events.at(-1).error;
   assert.equal(final.stopReason, "stop", final.errorMessage);
   const [call] = sent(host, "llm.stream");
   assert.match(call.model.api, /anthropic|openai/);

@@ -41,7 +41,9 @@ if (installed("@anthropic-ai/sdk")) {
     const events = [];
     const model = { ...provider.models[0], provider: provider.name, api: provider.api, baseUrl: provider.baseUrl };
     const context = { systemPrompt: "s", messages: [{ role: "user", content: "hi", timestamp: 1 }] };
-    const final = await engine.api.streamProvider(engine.inside({ provider: provider.name, model, context, options: { apiKey: "K" } }), (event) => events.push(event));
+    const { error } = await engine.api.streamProvider(engine.inside({ provider: provider.name, path: provider.path, model, context, options: { apiKey: "K" } }), (event) => events.push(event));
+    assert.equal(error, undefined);
+    const final = events.at(-1).message ?? events.at(-1).error;
     assert.equal(final.errorMessage, undefined);
     assert.equal(final.content[0].text, "hello");
     assert.deepEqual([final.usage.input, final.usage.output], [7, 3]);

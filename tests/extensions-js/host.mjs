@@ -140,7 +140,12 @@ export class Host {
         this.watchers.delete(id);
       },
       spawn: (owner, channel, spec) => this.start(channel, spec, deliver),
-      spawnWrite: (id, data) => (data === null ? this.processes.get(id)?.stdin?.end() : this.processes.get(id)?.stdin?.write(data)),
+      spawnWrite: (id, data) => {
+        const stdin = this.processes.get(id)?.stdin;
+        if (data === null) stdin?.end();
+        else stdin?.write(data);
+        return Boolean(stdin);
+      },
       spawnKill: (id, signal) => stop(this.processes.get(id), signal),
       spawnSync: (owner, spec) => {
         if (this.denied("exec", spec.command)) return fail("EACCES", `not allowed: ${spec.command}`);

@@ -90,6 +90,7 @@ export function makeApi(extension) {
       changed(extension, "entryRenderer", type);
     },
     registerMarkdownTransformer(transform) {
+      if (typeof transform !== "function") throw new TypeError("a transformer of Markdown must be a function");
       extension.transformers.push(transform);
       changed(extension, "markdownTransformer", "");
     },

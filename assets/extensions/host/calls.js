@@ -8,7 +8,7 @@ import { plain } from "../runtime/clone.js";
 import { theme } from "./theme.js";
 import { linesAt } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
-import { attempt, attemptNow, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
+import { attempt, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
 import { signalFor } from "./signals.js";
 
 const missing = (what, name) => ({ error: { message: `no ${what} "${name}" is registered`, path: "<runtime>", event: what } });
@@ -106,21 +106,29 @@ function renderContext(kind, callId, args, rest) {
 
 const failedDrawings = new Set();
 
-/** A component as lines; undefined makes the host draw its own. */
-function linesOf(extension, event, make, width, kept) {
-  if (isDisabled(extension.id)) return { result: undefined };
+/** What drawing comes to; undefined where it fails. */
+function drawnNow(extension, event, draw) {
+  if (isDisabled(extension.id)) return undefined;
   setOwner(extension.id);
   try {
-    const component = make();
-    if (!component || typeof component.render !== "function") return { result: undefined };
-    kept?.(component);
-    return { result: linesAt(component, width) };
+    return draw();
   } catch (error) {
     // Every resize draws again, so a drawing that fails is no fault that could switch its guards off; it is told once.
     if (!failedDrawings.has(event)) report(extension.id, event, error);
     failedDrawings.add(event);
-    return { result: undefined };
+    return undefined;
   }
+}
+
+/** A component as lines; undefined makes the host draw its own. */
+function linesOf(extension, event, make, width, kept) {
+  const result = drawnNow(extension, event, () => {
+    const component = make();
+    if (!component || typeof component.render !== "function") return undefined;
+    kept?.(component);
+    return linesAt(component, width);
+  });
+  return { result };
 }
 
 export function renderToolCall(name, callId, args, width, options = {}) {
@@ -162,7 +170,7 @@ export function transformMarkdown(text, options = {}) {
   let current = text;
   for (const extension of extensions.values()) {
     for (const transform of extension.transformers) {
-      const next = attemptNow(extension, "markdown", () => transform(current, options), current);
+      const next = drawnNow(extension, "markdown", () => transform(current, options));
       if (typeof next === "string") current = next;
     }
   }

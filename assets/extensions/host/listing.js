@@ -14,6 +14,7 @@ export function toolDescriptions() {
     promptSnippet: tool.promptSnippet,
     promptGuidelines: Array.isArray(tool.promptGuidelines) ? tool.promptGuidelines.map(String) : undefined,
     executionMode: tool.executionMode,
+    preparesArguments: typeof tool.prepareArguments === "function",
     renderShell: tool.renderShell,
     rendersCall: typeof tool.renderCall === "function",
     rendersResult: typeof tool.renderResult === "function",

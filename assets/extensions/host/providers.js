@@ -3,7 +3,7 @@
 
 import { action, ask, report } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
-import { findLast } from "./registry.js";
+import { attempt, extensions, findLast } from "./registry.js";
 import { signalFor } from "./signals.js";
 
 export function describeProvider(name, config, extension) {
@@ -47,12 +47,39 @@ const found = (name) => {
   return provider;
 };
 
-/** Runs the provider's own stream and hands each event to the host as it comes. */
-export async function streamProvider({ provider, model, context, options = {}, signal }, emit) {
-  const { item } = found(provider);
-  const stream = item.streamSimple(model, context, { ...options, signal: signalFor(signal) });
-  for await (const event of stream) emit(plain(event));
-  return plain(await stream.result?.());
+// Characters of all pieces of one answer.
+const LARGEST_ANSWER = 32 << 20;
+
+/** What the host needs of an event: whole messages come with the last one alone, or each piece would bring along all before it. */
+function slim({ type, delta, toolCall, contentIndex, partial, reason, message, error }) {
+  const call = type === "toolcall_end" ? toolCall ?? partial?.content?.[contentIndex] : undefined;
+  return plain({ type, delta, toolCall: call, reason, message, error });
+}
+
+/**
+ * Runs the provider's own stream and hands each event to the host as it comes. Answers with the whole message where no event
+ * held it. The provider is that of one file: no other extension answers under its name.
+ */
+export async function streamProvider({ provider, path, model, context, options = {}, signal }, emit) {
+  const extension = [...extensions.values()].findLast((one) => one.path === path && one.providers.has(provider));
+  const config = extension?.providers.get(provider);
+  if (typeof config?.streamSimple !== "function") return { error: { message: `${path} registers no provider "${provider}" that answers by itself`, path, event: "provider" } };
+  const known = config.models?.find(({ id }) => id === model.id);
+  const whole = { name: model.id, reasoning: false, input: ["text"], baseUrl: config.baseUrl ?? "", headers: config.headers, ...known, ...model, provider, api: known?.api ?? config.api };
+  const answer = await attempt(extension, `provider:${provider}`, async () => {
+    const stream = await config.streamSimple(whole, context, { ...options, signal: signalFor(signal) });
+    let size = 0;
+    for await (const event of stream) {
+      size += 16 + (typeof event.delta === "string" ? event.delta.length : 0);
+      if (size > LARGEST_ANSWER) throw new Error("its answer is too large");
+      emit(slim(event));
+      if (event.type === "done" || event.type === "error") return null;
+    }
+    // A stream that ended without a word has no result, and never will.
+    const nothing = Promise.resolve().then(() => Promise.resolve()).then(() => null);
+    return plain(await Promise.race([Promise.resolve(stream.result?.()), nothing]));
+  });
+  return answer.error ? { error: answer.error } : { result: answer.result };
 }
 
 /** `login` asks the person through the host; the others only compute. */

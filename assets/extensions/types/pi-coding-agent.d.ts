@@ -317,6 +317,7 @@ export interface ExtensionAPI {
   getFlag(name: string): boolean | string | undefined;
   registerMessageRenderer<T = unknown>(customType: string, renderer: MessageRenderer<T>): void;
   registerEntryRenderer(customType: string, renderer: (entry: CustomEntry, options: { expanded: boolean }, theme: Theme) => Component | undefined): void;
+  registerMarkdownTransformer(transform: (markdown: string) => string): void;
   registerProvider(name: string, config: ProviderConfig): void;
   unregisterProvider(name: string): void;
   sendMessage<T = unknown>(message: Pick<CustomMessage<T>, "customType" | "content" | "display" | "details">, options?: { triggerTurn?: boolean; deliverAs?: "steer" | "followUp" | "nextTurn" }): void;

@@ -40,8 +40,8 @@ pub enum ToolEvent {
     /// A call that only looks begins while its answer still arrives: nothing that is left to arrive, and nobody, could keep it from
     /// running. `tool_call_start` follows once the answer is whole. Where the answer breaks off it does not, and nothing comes of it.
     ToolCallEarly { call_id: CallId, item: String, input: serde_json::Value },
-    /// A call is through its handlers. It is judged and run with `input` where they made another one, and not at all where
-    /// one of them blocked it.
+    /// Its tool has made the arguments of a call ready, and it is through its handlers. It is judged and run with `input` where they
+    /// made another one, and not at all where one of them blocked it.
     CallPrepared {
         call_id: CallId,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -12,8 +12,8 @@ use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, QueuedPromp
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, ThreadEvent, ThreadKind, ToolCall,
-    ToolEvent, ToolRef,
+    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, StepOutcome, ThreadEvent, ThreadKind,
+    ToolCall, ToolEvent, ToolRef,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase};
@@ -156,35 +156,50 @@ impl<A: Audience> Driver<A> {
         Paid { before, constitution: constitution(&ready.assembly), room }
     }
 
-    /// Takes a call through its guards; false where there are none, or it is through.
+    /// Has a call mended by its tool and takes it through its guards; false where there is nobody for that, or it is through.
     pub(super) fn guard_call(&mut self, call: &ToolCall) -> bool {
         let prepared =
             self.thread.phase.calls().iter().any(|staged| staged.call.call_id == call.call_id && staged.prepared);
-        if prepared || !self.has(Stage::ToolCall) {
+        if prepared {
+            return false;
+        }
+        let (item, call) = self.offered(call);
+        let tools = self.settings.tools.mends(&item).then(|| Arc::clone(&self.settings.tools));
+        if tools.is_none() && !self.has(Stage::ToolCall) {
             return false;
         }
         if !self.pipeline.works_on(&call.call_id) {
-            let call = self.offered(call);
             self.start(Goal::Call(call.call_id.clone()), |asking| async move {
-                Made::Stage(asking.through(Chain::ToolCall { call, blocked: None }).await)
+                let (mut call, mut mended) = (call, None);
+                if let Some(tools) = tools {
+                    let by = asking.mended(tools.as_ref(), &item, &mut call).await;
+                    if let StepOutcome::Failed { error } = &by.step.outcome {
+                        let (blocked, asked) = (Some(error.clone()), vec![by]);
+                        return Made::Stage(Passed { chain: Chain::ToolCall { call, blocked }, asked, aborted: false });
+                    }
+                    mended = Some(by);
+                }
+                let mut passed = asking.through(Chain::ToolCall { call, blocked: None }).await;
+                passed.asked.splice(0..0, mended);
+                Made::Stage(passed)
             });
         }
         true
     }
 
-    /// A call by the name under which its tool is offered, whatever the model or a hook called it.
-    fn offered(&self, call: &ToolCall) -> ToolCall {
+    /// The item of a call, and the call by the name under which its tool is offered, whatever the model or a hook called it.
+    fn offered(&self, call: &ToolCall) -> (String, ToolCall) {
         let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let item = permission::meant(&known, call).item;
         let tool = known.into_iter().find(|tool| tool.item == item).map(|tool| tool.spec.name);
-        ToolCall { tool: tool.unwrap_or_else(|| call.tool.clone()), ..call.clone() }
+        (item, ToolCall { tool: tool.unwrap_or_else(|| call.tool.clone()), ..call.clone() })
     }
 
     /// Takes the result of a call through its handlers; gives it back where there are none.
     pub(super) fn edit_result(&mut self, call_id: &CallId, outcome: ToolOutcome) -> Option<ToolOutcome> {
         let staged = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == *call_id);
-        let call = staged.filter(|_| self.has(Stage::ToolResult)).map(|staged| self.offered(&staged.call));
+        let call = staged.filter(|_| self.has(Stage::ToolResult)).map(|staged| self.offered(&staged.call).1);
         let Some(call) = call else { return Some(outcome) };
         let (text, error) = (outcome.output.clone(), outcome.error.is_some());
         let images = staged.map(|staged| staged.images.clone()).unwrap_or_default();

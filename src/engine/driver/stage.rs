@@ -4,9 +4,10 @@
 //! a breakpoint.
 
 use crate::domain::command::{Breakpoint, Resume};
-use crate::domain::{Saw, Stage, Step, StepOutcome};
+use crate::domain::{Saw, Stage, Step, StepOutcome, ToolCall};
 use crate::pipeline::{Chain, Merged};
-use crate::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
+use crate::ports::handlers::DEADLINE;
+use crate::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded, ToolRunner};
 use serde_json::Value;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -159,6 +160,24 @@ impl Asking {
         Passed { chain, asked, aborted: false }
     }
 
+    /// Has the tool of a call mend its arguments.
+    pub(super) async fn mended(&self, tools: &dyn ToolRunner, item: &str, call: &mut ToolCall) -> Asked {
+        let (begun, before) = (Instant::now(), Arc::new(call.input.clone()));
+        let outcome = match within(DEADLINE, None, tools.mended(item, call)).await {
+            Some(Ok(input)) if input == call.input => StepOutcome::Unchanged,
+            Some(Ok(input)) => {
+                call.input = input;
+                StepOutcome::Changed
+            }
+            Some(Err(error)) => StepOutcome::Failed { error },
+            None => StepOutcome::Failed { error: "its arguments were not made ready in time".to_owned() },
+        };
+        let after = (outcome == StepOutcome::Changed).then(|| Arc::new(call.input.clone()));
+        let mut asked = Asked::of(Stage::ToolCall, format!("{} makes arguments ready", call.tool), outcome);
+        asked.step.took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Asked { before: Some(before), after, ..asked }
+    }
+
     /// What stands for the skill or template that `text` names with its first word, `name`. Where somebody else has to be asked
     /// for it, a person sees that they wait, and can stop it. In a thread that another started nobody is asked: its prompts
     /// come from models, which ask servers by tools that they were granted.
@@ -295,10 +314,16 @@ impl Asking {
 
 impl Asked {
     fn new(handler: &Handler, outcome: StepOutcome) -> Self {
+        let mut asked = Self::of(handler.stage, handler.id.clone(), outcome);
+        asked.step.place.clone_from(&handler.place);
+        asked
+    }
+
+    fn of(stage: Stage, handler: String, outcome: StepOutcome) -> Self {
         let step = Step {
-            stage: handler.stage,
-            handler: handler.id.clone(),
-            place: handler.place.clone(),
+            stage,
+            handler,
+            place: None,
             outcome,
             took_ms: 0,
             before: None,

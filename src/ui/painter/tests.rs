@@ -6,7 +6,15 @@ const WIDTH: u16 = 62;
 
 fn answer(text: &str) -> Block {
     let answer = Answer { text: text.into(), request: 1, ended: Some(StopReason::EndTurn), summary: None };
-    Block { id: BlockId(1), revision: 0, open: false, kind: Kind::Answer(answer), message: None, drawn: None }
+    Block {
+        id: BlockId(1),
+        revision: 0,
+        open: false,
+        kind: Kind::Answer(answer),
+        message: None,
+        entry: None,
+        drawn: None,
+    }
 }
 
 fn painter() -> Painter {

@@ -2,7 +2,7 @@
 
 use super::dialog::showing;
 use super::*;
-use crate::domain::{Gesture, OfExtensions, OfferedShortcut, OpenComponent, ScreenSize};
+use crate::domain::{Gesture, OfExtensions, OfferedShortcut, OpenComponent, ScreenSize, Themes};
 use crate::workbench::overlay::Overlay;
 
 fn component(id: u64, focused: bool) -> OpenComponent {
@@ -62,18 +62,23 @@ fn a_component_waits_for_a_list_that_is_open() {
 }
 
 #[test]
-fn extensions_are_told_how_large_the_screen_is() {
+fn extensions_are_told_how_large_the_screen_is_and_of_its_themes() {
     let mut session = connected();
     session.effects();
     showing(&mut session, OfExtensions::default());
     assert_eq!(session.gestures(), []);
     showing(&mut session, open(vec![]));
     let told = session.gestures();
-    assert!(matches!(told.as_slice(), [Gesture::Resize(ScreenSize { .. })]), "{told:?}");
+    let themes = Themes { names: session.model.themes.clone(), chosen: None };
+    let [Gesture::Resize(ScreenSize { .. }), Gesture::Themes(first)] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!(*first, themes);
     showing(&mut session, open(vec![component(1, true)]));
     assert_eq!(session.gestures(), []);
     session.tell(Message::Resize { columns: 90, rows: 20 });
     assert_eq!(session.gestures(), [Gesture::Resize(ScreenSize { columns: 90, rows: 20, inner: 90 })]);
+    session.model.theme = Some("light".to_owned());
+    showing(&mut session, open(vec![]));
+    assert_eq!(session.gestures(), [Gesture::Themes(Themes { chosen: Some("light".to_owned()), ..themes })]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use super::dialog::showing;
 use super::*;
 use crate::domain::{
-    Drawable, Drawing, DrawnKinds, Editor, EditorAct, Foreground, ForegroundProgram, Gesture, NumberedAct,
-    OfExtensions, OpenComponent, ToDraw, ToolEvent,
+    CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, ExtensionEntry, Foreground, ForegroundProgram,
+    Gesture, NumberedAct, OfExtensions, OpenComponent, ThreadEvent, ToDraw, ToolEvent,
 };
 
 fn editor(text: &str, acts: &[(u64, EditorAct)]) -> OfExtensions {
@@ -23,7 +23,7 @@ fn submit(text: &str) -> EditorAct {
 impl Session {
     fn told_editor(&mut self) -> Vec<Gesture> {
         let gestures = self.gestures().into_iter();
-        gestures.filter(|gesture| !matches!(gesture, Gesture::Resize(_))).collect()
+        gestures.filter(|gesture| !matches!(gesture, Gesture::Resize(_) | Gesture::Themes(_))).collect()
     }
 
     fn sent_prompts(&mut self) -> Vec<String> {
@@ -125,7 +125,7 @@ fn calls_on_the_screen_are_drawn_by_extensions_once_for_how_they_stand() {
     // One is asked for after the other.
     session.tell(Message::Second);
     assert_eq!(session.drawn_now(), []);
-    let drawing = Drawing { head: Some(vec!["looks".to_owned()]), body: None };
+    let drawing = Drawing { head: Some(vec!["looks".to_owned()]), ..Drawing::default() };
     session.tell(Message::Worker(id(), FromWorker::Drawn { id: *number, drawing: drawing.clone() }));
     let shown_now = |session: &Session| session.model.view.transcript.iter().find_map(|block| block.drawing().cloned());
     assert_eq!(shown_now(&session), Some(drawing));
@@ -183,4 +183,37 @@ fn a_program_gets_the_terminal_of_the_screen_that_takes_it() {
     let [Effect::Send { id: number, .. }] = sent.as_slice() else { panic!("{sent:?}") };
     other.tell(Message::Worker(id(), FromWorker::Error { id: *number, message: "taken".into() }));
     assert_eq!((other.effects(), other.model.notice().is_none()), (vec![], true));
+}
+
+#[test]
+fn whole_answers_are_drawn_otherwise_and_entries_only_where_somebody_draws_them() {
+    let mut session = connected();
+    session.answer(1, "said **so**", StopReason::EndTurn);
+    let entry = |name: &str| {
+        let (custom_type, data) = (name.to_owned(), serde_json::json!({"n": 1}));
+        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Custom { custom_type, data } })
+    };
+    session.event(entry("seen"));
+    session.event(entry("unseen"));
+    assert_eq!(session.drawn_now(), [], "nobody draws anything");
+    let drawn = DrawnKinds { entries: vec!["seen".to_owned()], markdown: true, ..DrawnKinds::default() };
+    showing(&mut session, OfExtensions { drawn, ..OfExtensions::default() });
+    let mut subjects = Vec::new();
+    for _ in 0..2 {
+        let asked = session.drawn_now();
+        let [(id_of, to_draw)] = asked.as_slice() else { panic!("{asked:?}") };
+        let drawing = match &to_draw.subject {
+            Drawable::Markdown { text } => Drawing { markdown: Some(text.to_uppercase()), ..Drawing::default() },
+            Drawable::Call { .. } | Drawable::Message { .. } | Drawable::Entry { .. } => {
+                Drawing { body: Some(vec!["an entry".to_owned()]), ..Drawing::default() }
+            }
+        };
+        subjects.push(to_draw.subject.clone());
+        session.tell(Message::Worker(id(), FromWorker::Drawn { id: *id_of, drawing }));
+    }
+    let text = "said **so**".to_owned();
+    let entry = Box::new(CustomEntry { custom_type: "seen".to_owned(), data: serde_json::json!({"n": 1}) });
+    assert_eq!(subjects, [Drawable::Markdown { text: text.clone() }, Drawable::Entry { entry }]);
+    assert_eq!(session.drawn_now(), []);
+    assert_eq!(session.model.view.transcript.last_answer(), Some(text), "what was said stays what it was");
 }

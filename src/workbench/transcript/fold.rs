@@ -5,8 +5,8 @@ use super::{
 };
 use crate::domain::event::StopReason;
 use crate::domain::{
-    ApprovalEvent, Attachment, CallId, ControlEvent, CustomMessage, Event, ExtensionEntry, Message, Note, PromptEvent,
-    Record, RequestEvent, SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
+    ApprovalEvent, Attachment, CallId, ControlEvent, CustomEntry, CustomMessage, Event, ExtensionEntry, Message, Note,
+    NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
 };
 use crate::workbench::approval::short;
 use serde_json::Value;
@@ -56,8 +56,11 @@ impl Transcript {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }), None);
             }
-            Event::Thread(ThreadEvent::ExtensionEntry { entry }) => {
-                message = if let ExtensionEntry::Message { message } = entry { Some(message) } else { None };
+            Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message: said } }) => {
+                message = Some(said);
+            }
+            Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Custom { custom_type, data } }) => {
+                self.entry_left(CustomEntry { custom_type, data });
             }
             Event::Control(ControlEvent::TurnCancelled { .. })
             | Event::Thread(ThreadEvent::ThreadCancelled { .. } | ThreadEvent::ThreadKilled { .. }) => {
@@ -86,6 +89,7 @@ impl Transcript {
                 | ThreadEvent::ThreadHandoff { .. }
                 | ThreadEvent::ThreadContinued { .. }
                 | ThreadEvent::RiskNoted { .. }
+                | ThreadEvent::ExtensionEntry { .. }
                 | ThreadEvent::Notice { .. },
             )
             | Event::Prompt(
@@ -129,6 +133,17 @@ impl Transcript {
             let id = self.mark(kind, text);
             if let Some(message) = message {
                 self.is_message(id, message);
+            }
+        }
+    }
+
+    /// An extension left something that it may draw. What is too large is not kept for that.
+    fn entry_left(&mut self, entry: CustomEntry) {
+        const LARGEST: usize = 16 << 10;
+        if entry.data.to_string().len() <= LARGEST {
+            let id = self.mark(NoteKind::Info, "");
+            if let Some(block) = self.block_mut(id) {
+                block.entry = Some(Box::new(entry));
             }
         }
     }

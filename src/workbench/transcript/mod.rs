@@ -9,7 +9,8 @@ mod live;
 
 use crate::domain::event::{Denial, StopReason};
 use crate::domain::{
-    Attachment, CallId, CustomMessage, Drawing, Image, ModelRef, Money, Note, NoteKind, Record, ThreadId, Tokens,
+    Attachment, CallId, CustomEntry, CustomMessage, Drawing, Image, ModelRef, Money, Note, NoteKind, Record, ThreadId,
+    Tokens,
 };
 use std::collections::VecDeque;
 
@@ -28,6 +29,8 @@ pub struct Block {
     pub kind: Kind,
     /// The message of an extension that it shows.
     pub message: Option<Box<CustomMessage>>,
+    /// What an extension left in the log and may draw; nobody else shows anything of it.
+    pub entry: Option<Box<CustomEntry>>,
     /// How an extension draws it.
     pub drawn: Option<Box<Drawn>>,
 }
@@ -56,7 +59,7 @@ impl Block {
     #[must_use]
     pub fn folds(&self) -> bool {
         match &self.kind {
-            _ if self.message.is_some() && self.drawn.is_some() => true,
+            _ if (self.message.is_some() || self.entry.is_some()) && self.drawn.is_some() => true,
             Kind::Tool(_) | Kind::Thinking(_) => true,
             Kind::Prompt(prompt) => {
                 prompt.sent.is_some() || prompt.text.len() > 2_000 || prompt.text.lines().nth(24).is_some()
@@ -69,8 +72,10 @@ impl Block {
     fn bytes(&self) -> usize {
         let drawn = self.drawn.as_ref().map_or(0, |drawn| drawn.drawing.bytes());
         let message = self.message.as_ref().map_or(0, |message| message.text.len());
+        let entry = self.entry.as_ref().map_or(0, |entry| entry.data.to_string().len());
         64 + drawn
             + message
+            + entry
             + match &self.kind {
                 Kind::Prompt(prompt) => prompt.text.len() + prompt.sent.as_ref().map_or(0, String::len),
                 Kind::Answer(answer) => answer.text.len(),
@@ -318,7 +323,15 @@ impl Transcript {
     pub(super) fn push(&mut self, kind: Kind) -> BlockId {
         let id = BlockId(self.next_id);
         self.next_id += 1;
-        self.blocks.push_back(Block { id, revision: 0, open: self.open, kind, message: None, drawn: None });
+        self.blocks.push_back(Block {
+            id,
+            revision: 0,
+            open: self.open,
+            kind,
+            message: None,
+            entry: None,
+            drawn: None,
+        });
         id
     }
 

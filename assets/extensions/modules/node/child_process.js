@@ -32,6 +32,15 @@ function failure(problem, spec) {
   return Object.assign(error, { errno: problem.errno ?? -2, syscall: `spawn ${spec.command}`, path: spec.command, spawnargs: spec.args });
 }
 
+// What nobody reads is kept up to this many bytes; what a program prints beyond it is lost.
+const MOST_UNREAD = 8 << 20;
+
+function keep(stream, data) {
+  if (!stream || stream.destroyed) return;
+  const unread = stream.readState.queue.reduce((sum, piece) => sum + piece.length, 0);
+  if (unread + data.length <= MOST_UNREAD) stream.push(data);
+}
+
 export class ChildProcess extends EventEmitter {
   #id;
   #channel;
@@ -44,8 +53,8 @@ export class ChildProcess extends EventEmitter {
     this.stdin = spec.stdio[0] === "pipe"
       ? new Writable({
           write: (chunk, _encoding, done) => {
-            host.spawnWrite(this.#id, bytesOf(chunk));
-            done();
+            const taken = this.exitCode !== null || this.signalCode !== null || host.spawnWrite(this.#id, bytesOf(chunk));
+            done(taken ? undefined : coded(Error, "EAGAIN", `write EAGAIN: too much waits for ${spec.command} to read it`));
           },
           final: (done) => {
             host.spawnWrite(this.#id, null);
@@ -81,8 +90,7 @@ export class ChildProcess extends EventEmitter {
   }
   #receive(event, spec) {
     switch (event.type) {
-      case "stdout": this.stdout?.push(event.data); break;
-      case "stderr": this.stderr?.push(event.data); break;
+      case "stdout": case "stderr": keep(this[event.type], event.data); break;
       case "error": this.#fail(failure(event, spec)); break;
       case "exit": {
         this.exitCode = event.signal ? null : event.code;

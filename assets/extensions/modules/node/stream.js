@@ -125,6 +125,12 @@ function schedule(stream) {
   });
 }
 
+/** Whoever listens to data gets it, unless the stream was paused. */
+function flowing(stream, name) {
+  if (name === "data" && stream.readableFlowing !== false) stream.resume();
+  return stream;
+}
+
 export class Readable extends Stream {
   constructor(options = {}) {
     super();
@@ -132,8 +138,14 @@ export class Readable extends Stream {
   }
   on(name, listener) {
     super.on(name, listener);
-    if (name === "data" && this.readableFlowing !== false) this.resume();
-    return this;
+    return flowing(this, name);
+  }
+  addListener(name, listener) {
+    return this.on(name, listener);
+  }
+  once(name, listener) {
+    super.once(name, listener);
+    return flowing(this, name);
   }
   static from(items, options) {
     const iterator = typeof items === "string" ? [items][Symbol.iterator]() : items[Symbol.asyncIterator]?.() ?? items[Symbol.iterator]();
