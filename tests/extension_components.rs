@@ -2,6 +2,7 @@
 
 use crate::support::scripted_project::{Project, calls_bash, done, say};
 use crate::support::terminal;
+use serde_json::Value;
 use terminal::key;
 
 /// `/pad` opens a component that shows what is typed into it and ends with its text on enter.
@@ -215,6 +216,56 @@ fn an_extension_is_asked_before_its_thread_is_left() {
         !screen.contents().contains("There is work in it.")
     });
     terminal.wait_for("A new thread");
+    terminal.leave();
+}
+
+#[test]
+fn a_command_leads_to_a_place_of_the_conversation_and_to_another_thread() {
+    let leads = r#"export default (pi: any) => {
+      pi.registerCommand("again", { handler: async (_: string, ctx: any) => {
+        const prompt = ctx.sessionManager.getEntries().find((entry: any) => entry.message?.role === "user");
+        const led = await ctx.navigateTree(prompt.id, { label: "the start" });
+        ctx.ui.notify(`led: ${!led.cancelled}`);
+      } });
+      pi.registerCommand("visit", { handler: async (path: string, ctx: any) => { await ctx.switchSession(path); } });
+      pi.registerCommand("nowhere", { handler: async (_: string, ctx: any) => { await ctx.fork("00000001"); } });
+      pi.on("session_before_tree", (event: any, ctx: any) => {
+        ctx.ui.notify(`from ${event.preparation.oldLeafId.length}, summary ${event.preparation.userWantsSummary}`);
+        return { cancel: true };
+      });
+    };"#;
+    let project = Project::extended(leads, &[done()]);
+    let terminal = project.begun((100, 30));
+    say(&terminal, "/nowhere");
+    terminal.wait_for("there is no entry `00000001`");
+    // A person who goes there is asked about, as the extension wants.
+    say(&terminal, "/tree");
+    terminal.wait_for("you: begin");
+    terminal.send_keys("ks");
+    terminal.wait_for("from 8, summary true");
+    terminal.wait_for("cancelled that");
+    say(&terminal, "/again");
+    terminal.wait_for("this is a fork with everything before that prompt");
+    terminal.wait_for("› begin");
+    let listed = |arguments: &[&str]| -> Vec<Value> {
+        let (code, out, err) = project.levain(arguments);
+        assert_eq!(code, 0, "{err}");
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let threads = listed(&["threads", "--json"]);
+    let first = threads.iter().find(|row| row["lineage"]["origin"] == "screen").unwrap()["thread_id"].clone();
+    let first = first.as_str().unwrap();
+    terminal.wait_until("the label", |_| {
+        let tree = listed(&["threads", "conversation", first, "--json"]);
+        tree.iter().any(|row| row["label"] == "the start" && row["text"] == "begin")
+    });
+    terminal.send_keys("\x15");
+    terminal.wait_gone("› begin");
+    say(&terminal, "other words");
+    terminal.wait_for("Done.");
+    say(&terminal, &format!("/visit {first}"));
+    terminal.wait_gone("other words");
+    terminal.wait_for("› begin");
     terminal.leave();
 }
 

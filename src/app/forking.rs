@@ -1,15 +1,16 @@
 //! Making forks for the screen.
 
 use super::notices::notice;
+use crate::domain::ThreadId;
 use crate::session::Setup;
 use crate::session::{conversation, fork};
 use crate::store::fork::{Forked, Until};
-use crate::workbench::fork::{ForkAt, ForkMade};
+use crate::workbench::fork::{ForkAt, ForkMade, LeftBranch, SummaryAsked};
 use crate::workbench::{Effect, Level, Message};
 
 /// Makes what an [`Effect::Fork`] asks for, and reads what is left behind where that is wanted.
 pub(super) fn make(setup: &Setup, effect: Effect) -> Message {
-    let Effect::Fork { thread_id: from, shown, at, model, forking, request, left } = effect else {
+    let Effect::Fork { thread_id: from, shown, at, model, forking, request, summary } = effect else {
         return notice(Level::Error, "no fork was asked for".to_owned());
     };
     let until = match at {
@@ -17,11 +18,7 @@ pub(super) fn make(setup: &Setup, effect: Effect) -> Message {
         ForkAt::Prompt(back) => Until::Prompt(back),
         ForkAt::Entry(at) => Until::Entry(at),
     };
-    let left = if left.is_empty() {
-        Ok(None)
-    } else {
-        conversation::left(&setup.layout, &left).map(Some).map_err(|error| error.to_string())
-    };
+    let left = summary.map(|asked| left_branch(setup, (&shown, &from), at, asked)).transpose();
     let made = left.and_then(|left| Ok((left, fork(setup, &from, until, model)?)));
     match made {
         Ok((left, Forked { id: thread_id, prompt })) => {
@@ -32,4 +29,19 @@ pub(super) fn make(setup: &Setup, effect: Effect) -> Message {
         }
         Err(why) => notice(Level::Error, why),
     }
+}
+
+/// What somebody in `shown` leaves behind who goes on from there in `from`.
+fn left_branch(
+    setup: &Setup,
+    (shown, from): (&ThreadId, &ThreadId),
+    at: ForkAt,
+    asked: SummaryAsked,
+) -> Result<LeftBranch, String> {
+    let ForkAt::Entry(at) = at else { return Err("nothing is left behind".to_owned()) };
+    let read = || {
+        let left = conversation::read(&setup.layout, shown, setup.now())?.left_behind(shown, from, at);
+        conversation::left(&setup.layout, &left)
+    };
+    read().map(|text| LeftBranch { text, asked }).map_err(|error| error.to_string())
 }

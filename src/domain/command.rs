@@ -5,8 +5,8 @@ use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image, Limits,
-    ModelRef, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind, ToAttach,
-    TodoList, Tokens, Waiting,
+    ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind,
+    ToAttach, TodoList, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -277,9 +277,9 @@ pub struct OfExtensions {
     /// What they put into the draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested: Option<NumberedText>,
-    /// They lead the person to a new thread, with this draft.
+    /// Where they lead the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<NumberedText>,
+    pub moved: Option<Moved>,
     /// What they call a person for who looks elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<NumberedText>,

@@ -1,6 +1,7 @@
 //! What extensions ask a person, and what they show beside the conversation.
 
 use super::event::Timestamp;
+use super::id::ThreadId;
 use serde::{Deserialize, Serialize};
 
 /// A question to the person.
@@ -100,6 +101,38 @@ impl NumberedText {
         let before = known.replace(number);
         newest.filter(|_| before.is_some_and(|before| before != number)).map(|newest| newest.text.as_str())
     }
+}
+
+/// Where an extension leads the person at the thread, to be followed once, with a text for the draft there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    #[serde(flatten)]
+    pub text: NumberedText,
+    pub to: MoveTo,
+}
+
+/// See [`Moved`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub enum MoveTo {
+    /// To a thread that begins.
+    New,
+    Open {
+        thread_id: ThreadId,
+    },
+    /// To a fork of that thread at this entry, as a person goes there in the tree of a conversation.
+    Entry {
+        thread_id: ThreadId,
+        entry: String,
+        /// Whether what is left behind is told in short, and what that is to look at.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        summarised: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+        /// What the entry is called from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
 }
 
 /// What an extension shows for as long as it likes.

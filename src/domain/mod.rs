@@ -67,7 +67,7 @@ pub use component::{
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, NumberedText, OpenDialog, Shown, ShownPlace};
+pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Shown, ShownPlace};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,

@@ -3,8 +3,8 @@
 use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Message, ModelRef, Money, OpenComponent, Shown,
-    ToolSpec, Usage,
+    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Message, ModelRef, Money, MoveTo, OpenComponent,
+    Shown, ToolSpec, Usage,
 };
 use serde_json::Value;
 
@@ -53,8 +53,8 @@ pub trait ThreadAccess: Send + Sync {
     /// Tells people something, once.
     fn notice(&self, text: String);
 
-    /// Leads whoever looks at the thread to a new one, with this draft.
-    fn move_on(&self, text: String);
+    /// Leads whoever looks at the thread there, with this draft.
+    fn move_on(&self, to: MoveTo, text: String);
 
     /// Calls a person who looks elsewhere.
     fn call(&self, text: String);

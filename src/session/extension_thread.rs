@@ -10,13 +10,14 @@ use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_text::{plain, styled};
 use super::extensions::Extensions;
 use super::model_registry::Models;
+use super::moves;
 use super::setup::Setup;
 use super::tools_of_pi;
 use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, Shown, ShownPlace,
-    State, Status, ThreadId, ThreadKind, WireForm,
+    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown,
+    ShownPlace, State, Status, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
@@ -72,7 +73,7 @@ pub(super) struct ExtensionThread {
     /// What they may still leave in the thread.
     allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
-    moves: AtomicBool,
+    moves: Mutex<Option<MoveTo>>,
     /// Held by each answer that the code of an extension gives for a model.
     pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
@@ -103,7 +104,7 @@ impl ExtensionThread {
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
-            moves: AtomicBool::new(false),
+            moves: Mutex::default(),
             answering: Arc::default(),
             named: RwLock::default(),
             console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
@@ -124,11 +125,35 @@ impl ExtensionThread {
         self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
     }
 
+    /// Leads the person somewhere when the command is over, if `name` is an action that does. Nobody is led in the background.
+    fn led(&self, name: &str, arguments: &Value) -> Option<Result<Value, Refusal>> {
+        let is_prompt = |id: &str| {
+            self.entries(|entries| {
+                entries.one(id).map(|entry| entry.pointer("/message/role").is_some_and(|role| role == "user"))
+            })
+        };
+        let own: ThreadId = self.entries(|entries| entries.header()["id"].as_str()?.parse().ok())?;
+        let to = match moves::destination(name, arguments, &own, is_prompt)? {
+            Ok(to) => to,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        let led = self.has_person();
+        if led {
+            *self.moves.lock().unwrap_or_else(PoisonError::into_inner) = Some(to);
+        }
+        Some(Ok(json!({"cancelled": !led})))
+    }
+
     /// A command is over: who was to be led to a new thread goes there now.
     pub(super) fn command_over(&self) {
-        if let Some((thread, _)) = self.thread.get().filter(|_| self.moves.swap(false, Ordering::Relaxed)) {
-            thread.move_on(String::new());
+        if let Some(((thread, _), to)) = self.thread.get().zip(self.moves_to()) {
+            thread.move_on(to, String::new());
         }
+    }
+
+    /// Where a command leads, if it does and nobody went there yet.
+    fn moves_to(&self) -> Option<MoveTo> {
+        self.moves.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The skills and templates that extensions bring.
@@ -415,10 +440,9 @@ impl ExtensionThread {
             }
             "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
                 let text = plain(&text("text").unwrap_or_default());
-                if self.moves.swap(false, Ordering::Relaxed) {
-                    thread.move_on(text);
-                } else {
-                    thread.suggest(text);
+                match self.moves_to() {
+                    Some(to) => thread.move_on(to, text),
+                    None => thread.suggest(text),
                 }
             }
             "ui.setTitle" => {
@@ -602,13 +626,8 @@ impl Outside for ExtensionThread {
         if let Some(asked) = self.network.act(&name, &arguments) {
             return asked;
         }
-        if name == "session.new" {
-            let begins_with = arguments.get("entries").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
-            if begins_with {
-                return refused(Refusal::new("ENOSYS", "a new thread begins with nothing said"));
-            }
-            self.moves.store(self.has_person(), Ordering::Relaxed);
-            return Box::pin(std::future::ready(Ok(json!({"cancelled": !self.has_person()}))));
+        if let Some(led) = self.led(&name, &arguments) {
+            return Box::pin(std::future::ready(led));
         }
         if name == "tool.run" {
             return built_in::run(self.tools.get(), &arguments);

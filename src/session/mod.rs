@@ -35,6 +35,7 @@ mod item_library;
 pub mod logging;
 mod model_registry;
 pub mod models;
+mod moves;
 mod orchestrator;
 mod overlay_layout;
 mod own_commands;

@@ -1,7 +1,7 @@
 //! The conversation as a tree: what was said in every thread that goes on with the same words, to go on from any of it.
 
 use super::conversation_list::{ConversationList, Place};
-use super::fork::{ForkAt, Forking};
+use super::fork::{ForkAt, Forking, SummaryAsked};
 use super::message::{Effect, Level, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
@@ -142,8 +142,8 @@ impl Model {
             }
             return self.open_thread(place.thread.clone());
         };
-        let left = self.browser.conversation.conversation.left_behind(&shown, &place.thread, said.at);
-        if summarised && left.is_empty() {
+        let leaves = || self.browser.conversation.conversation.left_behind(&shown, &place.thread, said.at);
+        if summarised && leaves().is_empty() {
             self.say(Level::Info, "nothing is left behind from there that could be summarised");
             return Vec::new();
         }
@@ -151,9 +151,9 @@ impl Model {
             thread_id: place.thread.clone(),
             at: ForkAt::Entry(said.at),
             model: None,
-            forking: if is_prompt { Forking::Revise } else { Forking::Here },
+            forking: Forking::There,
             request: None,
-            left: if summarised { left } else { Vec::new() },
+            summary: summarised.then(SummaryAsked::default),
         })
     }
 }

@@ -1,11 +1,15 @@
 //! What extensions ask and show on the screen: when a question opens, and what becomes of its answer.
 
 use super::dialog::{DialogPanel, Dialogs};
+use super::fork::{ForkAt, Forking, SummaryAsked};
 use super::geometry;
+use super::message::Upkeep;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::{Destination, Link, Sent};
+use crate::domain::MoveTo;
+use crate::domain::conversation::entry_at;
 use crate::domain::{DialogReply, NumberedText, OpenDialog, ShownPlace};
 use crate::worker::protocol::Command;
 
@@ -80,14 +84,39 @@ impl Model {
         }
     }
 
-    /// Goes to a new thread, where an extension leads the person to one; what is written stays behind its draft.
+    /// Goes where an extension leads the person; what is written stays behind its draft.
     pub(super) fn follow_move(&mut self) -> Vec<Effect> {
         let Some(state) = &self.view.state else { return Vec::new() };
-        let moved = NumberedText::take(state.extensions.moved.as_ref(), &mut self.view.dialogs.moved);
-        let Some(text) = moved.map(str::to_owned) else { return Vec::new() };
-        let effects = self.go_to(Destination::New);
-        self.composer.put_back(&text);
-        self.complete();
+        let moved = state.extensions.moved.as_ref();
+        let text = NumberedText::take(moved.map(|moved| &moved.text), &mut self.view.dialogs.moved);
+        let Some((text, to)) = text.map(str::to_owned).zip(moved.map(|moved| moved.to.clone())) else {
+            return Vec::new();
+        };
+        let effects = match to {
+            MoveTo::New => self.go_to(Destination::New),
+            MoveTo::Open { thread_id } => self.go_to(Destination::Open(thread_id)),
+            MoveTo::Entry { thread_id, entry, summarised, instructions, label } => {
+                let Some(at) = entry_at(&entry) else { return Vec::new() };
+                let labelled = label.map(|label| Effect::Manage {
+                    thread_id: thread_id.clone(),
+                    upkeep: Upkeep::Label { target: entry, label: Some(label) },
+                });
+                let mut effects = self.go_to(Destination::Fork {
+                    thread_id,
+                    at: ForkAt::Entry(at),
+                    model: None,
+                    forking: Forking::There,
+                    request: None,
+                    summary: summarised.then_some(SummaryAsked { instructions }),
+                });
+                effects.extend(labelled);
+                effects
+            }
+        };
+        if !text.is_empty() {
+            self.composer.put_back(&text);
+            self.complete();
+        }
         self.changed = true;
         effects
     }

@@ -14,6 +14,20 @@ pub enum ForkAt {
     Entry(u64),
 }
 
+/// What is left behind is told in short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SummaryAsked {
+    /// What that is to look at.
+    pub instructions: Option<String>,
+}
+
+/// What was said in a branch that is left, which is to be told in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBranch {
+    pub text: String,
+    pub asked: SummaryAsked,
+}
+
 /// What becomes of the prompt that a fork leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forking {
@@ -23,6 +37,8 @@ pub enum Forking {
     Revise,
     /// It stays, and so do its answers: the fork begins behind them.
     Here,
+    /// It is the draft, if there is one: the fork begins at an entry, whatever that is.
+    There,
 }
 
 /// A fork that was made (answer to [`Effect::Fork`](super::message::Effect)).
@@ -39,8 +55,7 @@ pub struct ForkMade {
     pub files: Vec<Attachment>,
     /// The request that it led to there.
     pub request: Option<u32>,
-    /// What was said in the branch that is left, where it is to be told in short.
-    pub left: Option<String>,
+    pub left: Option<LeftBranch>,
 }
 
 /// What is done as soon as the fork is on the screen.
@@ -50,8 +65,8 @@ pub(super) struct Begun {
     pub(super) forking: Forking,
     pub(super) prompt: Option<String>,
     pub(super) files: Vec<Attachment>,
-    /// The branch that was left, where it is to be told in short: the thread it is in, and what was said.
-    pub(super) left: Option<(ThreadId, String)>,
+    /// The branch that was left, where it is to be told in short, with the thread it is in.
+    pub(super) left: Option<(ThreadId, LeftBranch)>,
     /// What its first request is compared with.
     pub(super) compared: Option<Compared>,
 }

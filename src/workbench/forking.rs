@@ -1,6 +1,6 @@
 //! Trying again from an earlier place: a new thread begins with the same words up to there, and the old one stays as it is.
 
-use super::fork::{Begun, ForkAt, ForkMade, Forking};
+use super::fork::{Begun, ForkAt, ForkMade, Forking, LeftBranch};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::request::Compared;
@@ -36,7 +36,7 @@ impl Model {
             0 => ForkAt::End,
             back => ForkAt::Prompt(back),
         };
-        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, left: Vec::new() })
+        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, summary: None })
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.
@@ -48,9 +48,9 @@ impl Model {
         }
         let compared = request.map(|number| Compared::Sent { thread_id: from.clone(), number });
         let effects = self.show_thread(thread_id.clone());
-        let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
+        let said = if forking == Forking::Here || prompt.is_none() { "up to here" } else { "before that prompt" };
         self.say(Level::Info, format!("this is a fork with everything {said}; {from} stays as it is"));
-        let left = left.map(|text| (shown, text));
+        let left = left.map(|left| (shown, left));
         self.begun = Some(Begun { thread_id, forking, prompt, files, left, compared });
         effects
     }
@@ -62,8 +62,8 @@ impl Model {
         let Some(Begun { thread_id, forking, prompt, files, left, compared }) = self.begun.take_if(|_| is_here) else {
             return Vec::new();
         };
-        let summarises = left.map(|(from, text)| {
-            let command = Command::SummariseBranch { from, text, instructions: None };
+        let summarises = left.map(|(from, LeftBranch { text, asked })| {
+            let command = Command::SummariseBranch { from, text, instructions: asked.instructions };
             self.tell_thread(command)
         });
         let summarises = summarises.unwrap_or_default();

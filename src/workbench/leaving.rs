@@ -24,9 +24,9 @@ impl Model {
             Destination::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
             Destination::Fork { at: ForkAt::End, .. } => Leaving::Fork { back: None },
             Destination::Fork { at: ForkAt::Prompt(back), .. } => Leaving::Fork { back: Some(*back) },
-            Destination::Fork { thread_id, at: ForkAt::Entry(at), left, .. } => {
+            Destination::Fork { thread_id, at: ForkAt::Entry(at), summary, .. } => {
                 let (thread_id, entry) = (thread_id.clone(), entry_id(*at));
-                Leaving::Entry { thread_id, entry, summarised: !left.is_empty() }
+                Leaving::Entry { thread_id, entry, summarised: summary.is_some() }
             }
         };
         vec![Effect::Send { id: self.sending(Sent::Leave(destination)), command: Command::Leave { leaving } }]
@@ -37,9 +37,9 @@ impl Model {
         match destination {
             Destination::New => self.begin_new(),
             Destination::Open(thread_id) => self.show_thread(thread_id),
-            Destination::Fork { thread_id, at, model, forking, request, left } => {
+            Destination::Fork { thread_id, at, model, forking, request, summary } => {
                 let shown = self.view.thread.clone().unwrap_or_else(|| thread_id.clone());
-                vec![Effect::Fork { thread_id, shown, at, model, forking, request, left }]
+                vec![Effect::Fork { thread_id, shown, at, model, forking, request, summary }]
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::export_form::ExportForm;
-use super::fork::{ForkAt, ForkMade, Forking};
+use super::fork::{ForkAt, ForkMade, Forking, SummaryAsked};
 pub use super::rows::{PipelineLine, PromptRow};
 
 use super::changes::{Changes, Which};
@@ -11,7 +11,7 @@ use super::request::{AssembledRequest, PageContent, View, WhatIf};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::background::BackgroundCommand;
-use crate::domain::conversation::{Conversation, Span};
+use crate::domain::conversation::Conversation;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
     BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
@@ -550,8 +550,7 @@ pub enum Effect {
         forking: Forking,
         /// The request that the prompt led to.
         request: Option<u32>,
-        /// What is left behind, where it is to be told in short.
-        left: Vec<Span>,
+        summary: Option<SummaryAsked>,
     },
     /// Read the conversation that the thread is of (answer: [`Message::Conversation`]).
     LoadConversation {

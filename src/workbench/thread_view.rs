@@ -4,13 +4,12 @@
 use super::approval::Approvals;
 use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
-use super::fork::{ForkAt, Forking};
+use super::fork::{ForkAt, Forking, SummaryAsked};
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};
-use crate::domain::conversation::Span;
 use crate::domain::event::PromptMode;
 use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
@@ -127,8 +126,7 @@ pub(super) enum Destination {
         model: Option<ModelRef>,
         forking: Forking,
         request: Option<u32>,
-        /// What is left behind, where it is to be told in short.
-        left: Vec<Span>,
+        summary: Option<SummaryAsked>,
     },
 }
 

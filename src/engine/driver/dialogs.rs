@@ -1,8 +1,8 @@
 //! Questions of extensions to the person, what they show and draw, and their commands that run.
 
 use crate::domain::{
-    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, NumberedText,
-    OfExtensions, OpenComponent, OpenDialog, Shown,
+    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, MoveTo, Moved,
+    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -31,7 +31,7 @@ pub(super) enum Asked {
     Suggest(String),
     Attention(String),
     Theme(String),
-    Move(String),
+    Move(MoveTo, String),
     Append(ExtensionEntry, oneshot::Sender<()>),
     Call(Box<ModelCall>, Reply),
 }
@@ -41,7 +41,7 @@ pub(super) struct Dialogs {
     pub(super) open: Vec<(OpenDialog, oneshot::Sender<Option<DialogReply>>)>,
     pub(super) asked: u64,
     /// The draft of the new thread that the person was led to last.
-    pub(super) moved: Option<NumberedText>,
+    pub(super) moved: Option<Moved>,
     /// What the person is called for, the newest.
     pub(super) calling: Option<NumberedText>,
     /// The theme that was chosen last.

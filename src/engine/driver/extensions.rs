@@ -8,8 +8,8 @@ use super::stage::within;
 use crate::domain::command::LONG_NAME;
 use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, NumberedText,
-    OpenComponent, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind, ToDraw,
+    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
+    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -124,13 +124,14 @@ impl<A: Audience> Driver<A> {
             Asked::Suggest(text) if text.len() <= LARGEST => {
                 self.dialogs.suggested = Some(NumberedText::after(self.dialogs.suggested.as_ref(), text));
             }
-            Asked::Move(text) if text.len() <= LARGEST => {
-                self.dialogs.moved = Some(NumberedText::after(self.dialogs.moved.as_ref(), text));
+            Asked::Move(to, text) if text.len() <= LARGEST => {
+                let text = NumberedText::after(self.dialogs.moved.as_ref().map(|moved| &moved.text), text);
+                self.dialogs.moved = Some(Moved { text, to });
             }
             Asked::Theme(name) if name.len() <= LONGEST_THEME => {
                 self.dialogs.theme = Some(NumberedText::after(self.dialogs.theme.as_ref(), name));
             }
-            Asked::Suggest(_) | Asked::Move(_) | Asked::Theme(_) => {}
+            Asked::Suggest(_) | Asked::Move(..) | Asked::Theme(_) => {}
             Asked::Attention(text) => {
                 self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
@@ -254,8 +255,8 @@ impl ThreadAccess for Access {
         self.tell(Asked::Notice(text));
     }
 
-    fn move_on(&self, text: String) {
-        self.tell(Asked::Move(text));
+    fn move_on(&self, to: MoveTo, text: String) {
+        self.tell(Asked::Move(to, text));
     }
 
     fn call(&self, text: String) {

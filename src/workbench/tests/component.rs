@@ -106,10 +106,10 @@ fn a_key_that_means_nothing_else_runs_a_shortcut() {
 
 #[test]
 fn an_extension_leads_to_a_new_thread_once() {
-    use crate::domain::NumberedText;
+    use crate::domain::{MoveTo, Moved, NumberedText};
     let mut session = connected();
     let moved = |number: u64| OfExtensions {
-        moved: Some(NumberedText { number, text: "a draft".to_owned() }),
+        moved: Some(Moved { text: NumberedText { number, text: "a draft".to_owned() }, to: MoveTo::New }),
         ..OfExtensions::default()
     };
     // What was there when the thread was opened was for somebody else.

@@ -1,9 +1,9 @@
 //! The conversation as a tree.
 
 use super::{Session, id, session};
-use crate::domain::conversation::{Branch, BranchedFrom, Conversation, Said, SaidKind, Span};
+use crate::domain::conversation::{Branch, BranchedFrom, Conversation, Said, SaidKind};
 use crate::domain::{ThreadId, Timestamp};
-use crate::workbench::fork::{ForkAt, Forking};
+use crate::workbench::fork::{ForkAt, Forking, SummaryAsked};
 use crate::workbench::message::Upkeep;
 use crate::workbench::{Effect, Link, Message};
 
@@ -49,9 +49,10 @@ fn labels(session: &Session) -> Vec<String> {
     session.model.conversation_entries().iter().map(|entry| entry.label().to_owned()).collect()
 }
 
-fn fork(at: u64, forking: Forking, left: Vec<Span>) -> Effect {
+fn fork(at: u64, summary: Option<SummaryAsked>) -> Effect {
+    let forking = Forking::There;
     let (thread_id, shown, at) = (id(), id(), ForkAt::Entry(at));
-    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, left }
+    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, summary }
 }
 
 #[test]
@@ -75,11 +76,10 @@ fn one_goes_on_where_a_thread_is_or_in_a_fork() {
     assert!(session.effects().contains(&Effect::Open { thread_id: other() }));
     let mut session = listed();
     session.keys("up").keys("up").keys("up").keys("enter");
-    assert!(session.effects().contains(&fork(1, Forking::Revise, Vec::new())), "a prompt is said again");
+    assert!(session.effects().contains(&fork(1, None)), "a prompt is said again");
     let mut session = listed();
     session.keys("f").keys("f").keys("f").keys("g").keys("down").keys("s");
-    let left = vec![Span { thread: id(), from: 3, until: None }];
-    assert!(session.effects().contains(&fork(2, Forking::Here, left)));
+    assert!(session.effects().contains(&fork(2, Some(SummaryAsked::default()))));
     // Nothing is left behind from where it is.
     let mut session = listed();
     session.keys("s");
