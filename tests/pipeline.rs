@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use terminal::key;
 
 /// A handler whose program is this shell script.
 fn shell(stage: &str, script: &str, more: &str) -> String {
@@ -424,4 +425,52 @@ fn a_request_is_shown_and_sent_as_it_would_be_without_a_layer() {
     assert!(err.contains("no layer `team/rul17`"), "{err}");
     let before = fs::read_dir(project.home.project().join(".ai/agent/threads")).unwrap().count();
     assert_eq!(before, 1, "it is part of no thread");
+}
+
+#[test]
+fn what_would_be_is_sent_in_a_fork_that_keeps_to_it() {
+    let (project, id) = project_of_24_layers();
+    let request = format!("{id}#1");
+    project.write("other.md", "Rule 3. Speak of bread.");
+    let with = format!("team/rule3={}", project.home.project().join("other.md").display());
+    let fork = ["context", "what-if", &request, "--without", "team/rule17", "--with", &with, "--fork", "--json"];
+    let (code, out, err) = project.levain(&fork);
+    assert_eq!(code, 0, "{err}");
+    let made: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&made["schema"], &made["from"]), (&json!("levain.fork/1"), &json!(id)));
+    let made = made["thread_id"].as_str().unwrap();
+    // Whoever goes on with it has it so, too.
+    let run = ["run", "--json", "--model", &project.model, "--fork", made, "What is best?"];
+    let (code, out, err) = project.levain(&run);
+    assert_eq!(code, 0, "{err}");
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["result"], "Bread is best.");
+    let told = project.told(result["thread_id"].as_str().unwrap());
+    assert!(told.contains("Speak of bread.") && !told.contains("Rule 17.") && told.contains("Rule 16."), "{told}");
+    // On the screen: the layer is taken out, and the prompt goes into a fork.
+    let terminal =
+        project.home.levain_in_terminal(&["--model", &project.model, "--continue", &id]).size(110, 40).start();
+    terminal.wait_for("Cheese is best.");
+    terminal.send_keys("\x1bOS");
+    terminal.wait_for("┌ context · ");
+    terminal.wait_for("team/rule1 ");
+    terminal.send_keys("F");
+    terminal.wait_for("take a layer out first");
+    terminal.send_keys("/");
+    terminal.send_keys("rule17");
+    terminal.wait_gone("team/rule2 ");
+    terminal.wait_for("team/rule17");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_gone("enter keep");
+    terminal.send_keys("-");
+    terminal.wait_for("taken out, to see what if");
+    terminal.wait_for("F send in a fork");
+    terminal.send_keys("F");
+    terminal.wait_for("difference · ");
+    terminal.wait_for("- ");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("┌ context · ");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("Bread is best.");
+    terminal.leave();
 }

@@ -442,7 +442,7 @@ impl EffectRunner {
                 if !is_elsewhere(&layout, &id) {
                     return Ok(None);
                 }
-                let fork = fork(&setup, &id, Until::End, None)?.id;
+                let fork = fork(&setup, &id, Until::End, None, Vec::new())?.id;
                 let end = layout.log(&fork).and_then(|log| log::read_backward(&log, None, 1));
                 Ok(Some((end.map_err(|error: StoreError| error.to_string())?.end, fork)))
             });

@@ -10,16 +10,17 @@ use crate::workbench::{Effect, Level, Message};
 
 /// Makes what an [`Effect::Fork`] asks for, and reads what is left behind where that is wanted.
 pub(super) fn make(setup: &Setup, effect: Effect) -> Message {
-    let Effect::Fork { thread_id: from, shown, at, model, forking, request, summary } = effect else {
+    let Effect::Fork { thread_id: from, shown, at, model, forking, request, summary, changes } = effect else {
         return notice(Level::Error, "no fork was asked for".to_owned());
     };
     let until = match at {
         ForkAt::End => Until::End,
         ForkAt::Prompt(back) => Until::Prompt(back),
         ForkAt::Entry(at) => Until::Entry(at),
+        ForkAt::Request(number) => Until::Request(number),
     };
     let left = summary.map(|asked| left_branch(setup, (&shown, &from), at, asked)).transpose();
-    let made = left.and_then(|left| Ok((left, fork(setup, &from, until, model)?)));
+    let made = left.and_then(|left| Ok((left, fork(setup, &from, until, model, changes)?)));
     match made {
         Ok((left, Forked { id: thread_id, prompt })) => {
             let (prompt, files) = prompt.map(|left| (left.text, left.files)).unzip();

@@ -295,7 +295,8 @@ async fn hosted(
         Some((from, until)) => {
             let ThreadSpec { directive, inputs, model, kind, limits, ceilings, .. } = spec;
             let lineage = Lineage::fork(&from);
-            let fork = Fork { directive, inputs, model, kind, limits, lineage, ceilings };
+            let changes = Vec::new();
+            let fork = Fork { directive, inputs, model, kind, limits, lineage, ceilings, changes };
             let Forked { id, prompt: again } = fork::make(&layout, &from, until, fork, factory.setup.now())?;
             // The same again goes with the files as they were.
             let (text, files) = match again.filter(|_| prompt.trim().is_empty()) {

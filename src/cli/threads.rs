@@ -255,7 +255,7 @@ fn fork(setup: &Setup, id: &str, at: Option<&str>, json: bool) -> Result<ExitCod
         }
         None => find::place(setup, id)?,
     };
-    let thread_id = session::fork(setup, &from, until, None).map_err(Failure::new)?.id;
+    let thread_id = session::fork(setup, &from, until, None, Vec::new()).map_err(Failure::new)?.id;
     let mut output = out();
     if json {
         written(json_line(&mut output, &ForkLine { schema: "levain.fork/1", thread_id: &thread_id, from: &from }))?;

@@ -1,14 +1,33 @@
 //! A request with layers left out, or with another text in their place.
 
 use super::diff::Side;
-use crate::domain::{Block, Channel, ContentHash, Decision, Layer, LayerKind, Message, TokenCount, ToolSpec};
+use super::plan::Plan;
+use crate::domain::{
+    Absence, Block, Channel, ContentHash, Decision, Layer, LayerChange, LayerKind, Message, TokenCount, ToolSpec,
+};
 use std::collections::BTreeMap;
+
+/// Who left out what a person did.
+const YOU: &str = "you";
 
 /// What is changed in a request, by the place of a layer among its layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WhatIf {
     /// Nothing stands in the place of a layer that is left out.
     pub texts: BTreeMap<usize, Option<String>>,
+}
+
+/// Makes what a person wants otherwise in a thread of its plan. The constitution stays.
+pub fn in_plan(plan: &mut Plan, changes: &[LayerChange]) {
+    for LayerChange { id, text } in changes {
+        let pieces = plan.system.iter_mut().chain(&mut plan.opening);
+        for piece in pieces.filter(|piece| piece.id == *id && piece.kind.is_planned() && piece.is_included()) {
+            piece.text = text.as_deref().unwrap_or_default().into();
+            if text.as_ref().is_none_or(String::is_empty) {
+                piece.decision = Decision::Skipped { absence: Absence::Suppressed { by: YOU.to_owned() } };
+            }
+        }
+    }
 }
 
 /// Whether a layer can be left out or changed: the constitution stays, and what was not sent is not there.
@@ -65,7 +84,7 @@ pub fn changed(side: &Side, what_if: &WhatIf) -> Side {
             (layer.hash, layer.tokens) = (ContentHash::of(text.as_bytes()), TokenCount::estimated(text));
         } else {
             kept.clear();
-            layer.decision = Decision::Skipped { absence: crate::domain::Absence::Suppressed { by: "you".into() } };
+            layer.decision = Decision::Skipped { absence: Absence::Suppressed { by: YOU.to_owned() } };
         }
     }
     // Where each message stands now, and how many stand before it.
@@ -233,6 +252,27 @@ mod tests {
         let opening = [piece(LayerKind::HookBefore, "env", "Here."), piece(LayerKind::Prompt, "chat", "Do it.")];
         let history = [Entry::new(Message::user("hi"))];
         Side::from(&assemble(&Parts { system: &system, opening: &opening, history: &history, ..Parts::default() }))
+    }
+
+    #[test]
+    fn a_plan_is_made_otherwise_but_for_the_constitution() {
+        let mut plan = Plan {
+            system: vec![
+                piece(LayerKind::Constitution, "rules", "Be honest."),
+                piece(LayerKind::DirectiveSystem, "a", "Be brief."),
+            ],
+            opening: vec![piece(LayerKind::HookBefore, "env", "Here."), piece(LayerKind::Prompt, "chat", "Do it.")],
+            ..Plan::default()
+        };
+        let change = |id: &str, text: Option<&str>| LayerChange { id: id.to_owned(), text: text.map(str::to_owned) };
+        in_plan(
+            &mut plan,
+            &[change("rules", None), change("rules", Some("Lie.")), change("a", None), change("env", Some("There."))],
+        );
+        let told = |piece: &Piece| piece.is_included().then(|| piece.text.to_string());
+        assert_eq!(plan.system.iter().map(told).collect::<Vec<_>>(), [Some("Be honest.".to_owned()), None]);
+        let opening: Vec<_> = plan.opening.iter().filter_map(told).collect();
+        assert_eq!(opening, ["There.", "Do it."]);
     }
 
     fn without(names: &[&str]) -> Side {

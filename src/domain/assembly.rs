@@ -65,6 +65,38 @@ pub enum LayerKind {
     ToolSchema,
 }
 
+impl LayerKind {
+    /// Whether it is around the conversation, and not in it or made for a call, and a person may leave it out of a thread of
+    /// theirs: what is planned before the first request, without the constitution.
+    #[must_use]
+    pub fn is_planned(self) -> bool {
+        matches!(
+            self,
+            Self::ContextInstructions
+                | Self::SystemHook
+                | Self::ExtendsSystem
+                | Self::DirectiveSystem
+                | Self::AppendSystem
+                | Self::ProjectFile
+                | Self::HookBefore
+                | Self::ContextBefore
+                | Self::Prompt
+                | Self::ContextAfter
+                | Self::HookAfter
+        )
+    }
+}
+
+/// What a person wants otherwise in a thread than its directive and settings say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerChange {
+    /// The layer's id.
+    pub id: String,
+    /// Another text for it; without one it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
 /// Through which part of the request a layer reaches the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,9 +4,9 @@ use super::background::BackgroundCommand;
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
-    Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image, Limits,
-    ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status, ThreadId, ThreadKind,
-    ToAttach, TodoList, Tokens, Waiting,
+    Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image,
+    LayerChange, Limits, ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status,
+    ThreadId, ThreadKind, ToAttach, TodoList, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -364,6 +364,8 @@ pub struct QueuedPrompt {
 pub struct Successor {
     pub model: ModelRef,
     pub limits: Limits,
+    /// What a person wants otherwise in its requests.
+    pub changes: Vec<LayerChange>,
     /// Its first messages: a [`super::ContextEvent::ContextInherited`].
     pub inherited: super::ContextEvent,
     /// What it has to do, in this order.

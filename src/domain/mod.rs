@@ -54,7 +54,8 @@ pub mod wire_form;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
-    Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
+    Absence, Assembly, Channel, Decision, Layer, LayerChange, LayerKind, Lifetime, Origin, Piece, Saw, Space,
+    TokenCount, Via,
 };
 pub use attachment::{Attachment, AttachmentKind, ToAttach};
 pub use bounds::Bounds;

@@ -1,18 +1,24 @@
 //! Going on with a thread in one of the person's own.
 
 use super::{DirectivePlanner, Setup};
-use crate::domain::{LimitSource, Lineage, ModelRef, SetLimits, ThreadId, ThreadKind};
+use crate::domain::{LayerChange, LimitSource, Lineage, ModelRef, SetLimits, ThreadId, ThreadKind};
 use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
 use crate::store::threads::is_elsewhere;
 use crate::worker::host::REPLAY;
 
 /// Makes a thread of one's own that begins with what was said in `from`, with `model`, else the one that this person would
-/// use, and the limits that its directive has now. Of a thread of one's own the model is the one it had.
+/// use, the limits that its directive has now, and what the person wants otherwise in its requests. Of a thread of one's own the model is the one it had.
 ///
 /// # Errors
 /// The sentence a person should read.
-pub fn fork(setup: &Setup, from: &ThreadId, until: Until, model: Option<ModelRef>) -> Result<Forked, String> {
+pub fn fork(
+    setup: &Setup,
+    from: &ThreadId,
+    until: Until,
+    model: Option<ModelRef>,
+    changes: Vec<LayerChange>,
+) -> Result<Forked, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let summary = Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
     let Summary { directive, inputs, .. } = summary;
@@ -31,6 +37,7 @@ pub fn fork(setup: &Setup, from: &ThreadId, until: Until, model: Option<ModelRef
         limits,
         lineage: Lineage::fork(from),
         ceilings: Vec::new(),
+        changes,
     };
     fork::make(&setup.layout, from, until, fork, setup.now()).map_err(|error| said(&error))
 }

@@ -9,9 +9,9 @@ use super::log::{self, LogWriter, ThreadLog};
 use super::summary::{Summarise, Summary};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{
-    Attachment, Ceiling, ContextEvent, Event, ExtensionEntry, Lineage, ModelRef, PromptEvent, Record, RequestEvent,
-    SetLimits, SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage,
-    Values,
+    Attachment, Ceiling, ContextEvent, Event, ExtensionEntry, LayerChange, Lineage, ModelRef, PromptEvent, Record,
+    RequestEvent, SetLimits, SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
+    ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -56,6 +56,8 @@ pub struct Fork {
     pub lineage: Lineage,
     /// What the threads above it may do.
     pub ceilings: Vec<Ceiling>,
+    /// What the person wants otherwise in its requests.
+    pub changes: Vec<LayerChange>,
 }
 
 /// Makes the thread that goes on with the conversation of `from`, which has ended: with its directive, inputs, model, limits
@@ -72,7 +74,16 @@ pub fn successor(
     let summary = Summary::believed(layout, from, summarise)?;
     let limits = summary.set_limits();
     let Summary { directive, inputs, model, kind, lineage, ceilings, .. } = summary;
-    let fork = Fork { directive, inputs, model, kind, limits, lineage: lineage.successor(from), ceilings };
+    let fork = Fork {
+        directive,
+        inputs,
+        model,
+        kind,
+        limits,
+        lineage: lineage.successor(from),
+        ceilings,
+        changes: Vec::new(),
+    };
     make(layout, from, Until::End, fork, now).map(|forked| forked.id)
 }
 
@@ -84,7 +95,7 @@ pub fn successor(
 pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Timestamp) -> Result<Forked, StoreError> {
     let said = layout.log(from)?;
     let (end, prompt) = end_of(&said, from, until)?;
-    let Fork { directive, inputs, model, kind, limits, lineage, ceilings } = fork;
+    let Fork { directive, inputs, model, kind, limits, lineage, ceilings, changes } = fork;
     let handed_off = lineage.origin == ThreadOrigin::Handoff;
     let spec = ThreadSpec { id: None, directive, inputs, model, kind, limits, lineage, ceilings };
     let mut begun = NewThread::begin(layout, spec, now)?;
@@ -109,6 +120,9 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
     }
     let until = end.unwrap_or(until);
     begun.write(now, Event::Thread(ThreadEvent::ThreadForked { from: from.clone(), until }))?;
+    if !changes.is_empty() {
+        begun.write(now, Event::Settings(SettingsEvent::LayersChanged { layers: changes }))?;
+    }
     begun.finish(layout).map(|id| Forked { id, prompt })
 }
 
@@ -130,6 +144,9 @@ pub(super) fn hand_off(
     let spec = ThreadSpec { id: None, directive, inputs, model: successor.model, kind, limits, lineage, ceilings };
     let mut begun = NewThread::begin(layout, spec, now)?;
     begun.write(now, Event::Context(successor.inherited))?;
+    if !successor.changes.is_empty() {
+        begun.write(now, Event::Settings(SettingsEvent::LayersChanged { layers: successor.changes }))?;
+    }
     if let Some(title) = successor.title {
         begun.write(now, Event::Settings(SettingsEvent::TitleSet { title }))?;
     }
@@ -315,9 +332,10 @@ impl Prompts {
     }
 }
 
-/// Whether it changes what the thread keeps under names: hooks go by that, so it is not taken from somebody else's log.
+/// Whether it changes what the thread keeps under names, by which hooks go, or what its requests are without: neither is taken
+/// from somebody else's log.
 fn is_state(event: &Event) -> bool {
-    matches!(event, Event::Settings(SettingsEvent::StateSet { .. }))
+    matches!(event, Event::Settings(SettingsEvent::StateSet { .. } | SettingsEvent::LayersChanged { .. }))
 }
 
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
@@ -349,7 +367,7 @@ fn words(event: Event) -> Option<Event> {
             let (request, usage, spend, reason) = (None, Usage::default(), None, None);
             Event::Context(ContextEvent::BranchSummarised { from, summary, request, usage, spend, reason })
         }),
-        Event::Settings(SettingsEvent::StateSet { .. })
+        Event::Settings(SettingsEvent::StateSet { .. } | SettingsEvent::LayersChanged { .. })
         | Event::Context(ContextEvent::ContextInherited { .. })
         | Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { .. } })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
@@ -447,7 +465,16 @@ mod tests {
         std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
         let (directive, inputs, limits) = ("levain/chat".to_owned(), Values::new(), SetLimits::default());
         let (lineage, ceilings) = (Lineage::fork(&from), Vec::new());
-        let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits, lineage, ceilings };
+        let fork = Fork {
+            directive,
+            inputs,
+            model,
+            kind: ThreadKind::Interactive,
+            limits,
+            lineage,
+            ceilings,
+            changes: Vec::new(),
+        };
         let id = make(&layout, &from, Until::End, fork.clone(), Timestamp(9)).unwrap().id;
         let own = layout.log(&id).unwrap();
         assert!(!own.is_elsewhere() && layout.log(&from).unwrap().is_elsewhere());

@@ -154,6 +154,7 @@ impl Model {
             forking: Forking::There,
             request: None,
             summary: summarised.then(SummaryAsked::default),
+            changes: Vec::new(),
         })
     }
 }

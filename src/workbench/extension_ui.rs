@@ -108,6 +108,7 @@ impl Model {
                     forking: Forking::There,
                     request: None,
                     summary: summarised.then_some(SummaryAsked { instructions }),
+                    changes: Vec::new(),
                 });
                 effects.extend(labelled);
                 effects

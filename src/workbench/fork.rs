@@ -10,6 +10,8 @@ pub enum ForkAt {
     End,
     /// Before the prompt at this place from the end, the newest being 1.
     Prompt(usize),
+    /// Before the prompt that led to the request of this number.
+    Request(u32),
     /// At what the line at this byte of the log says: without a prompt, with anything else.
     Entry(u64),
 }

@@ -7,7 +7,7 @@ use super::request::Compared;
 use super::thread_view::{Destination, Link};
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, ToAttach};
+use crate::domain::{LayerChange, ModelRef, ThreadId, ToAttach};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -36,7 +36,51 @@ impl Model {
             0 => ForkAt::End,
             back => ForkAt::Prompt(back),
         };
-        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, summary: None })
+        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, summary: None, changes: Vec::new() })
+    }
+
+    /// How many prompts from the newest on there are to the one that led to a request, as far as the transcript is loaded.
+    pub(super) fn prompt_of_request(&self, number: u32) -> Option<usize> {
+        let kinds = || self.view.transcript.iter().map(|block| &block.kind);
+        let from = kinds().position(|kind| matches!(kind, Kind::Answer(answer) if answer.request == number))?;
+        let later = kinds().skip(from).filter(|kind| matches!(kind, Kind::Prompt(prompt) if !prompt.pending));
+        Some(later.count() + 1)
+    }
+
+    /// Whether a request that was sent is shown as it would be without some layers.
+    #[must_use]
+    pub fn is_as_if(&self) -> bool {
+        self.browser.what_if.as_ref().is_some_and(|(asked, _)| asked.number.is_some())
+    }
+
+    /// Sends the prompt of the request that is shown as it would be again, in a fork whose requests are like that.
+    pub(super) fn fork_as_if(&mut self) -> Vec<Effect> {
+        let Some((asked, _)) = &self.browser.what_if else {
+            self.say(Level::Info, "take a layer out first (-): a fork without it is made then");
+            return Vec::new();
+        };
+        let Some(number) = asked.number else {
+            self.say(Level::Info, "only a request that was sent can be sent again in a fork");
+            return Vec::new();
+        };
+        let layers = asked.without.iter().filter_map(|place| asked.whole.assembly.layers.get(*place));
+        if let Some(stays) = layers.clone().find(|layer| !layer.kind.is_planned()) {
+            let text = format!("{} cannot be left out of a fork: it is made for each call, or was said", stays.id);
+            self.say(Level::Info, text);
+            return Vec::new();
+        }
+        let thread_id = asked.whole.thread_id.clone();
+        let changes = layers.map(|layer| LayerChange { id: layer.id.clone(), text: None }).collect();
+        self.overlay = None;
+        self.leave_for(Destination::Fork {
+            thread_id,
+            at: ForkAt::Request(number),
+            model: None,
+            forking: Forking::Again,
+            request: Some(number),
+            summary: None,
+            changes,
+        })
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.

@@ -23,6 +23,9 @@ impl Model {
             Destination::New => Leaving::New,
             Destination::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
             Destination::Fork { at: ForkAt::End, .. } => Leaving::Fork { back: None },
+            Destination::Fork { at: ForkAt::Request(number), .. } => {
+                Leaving::Fork { back: self.prompt_of_request(*number) }
+            }
             Destination::Fork { at: ForkAt::Prompt(back), .. } => Leaving::Fork { back: Some(*back) },
             Destination::Fork { thread_id, at: ForkAt::Entry(at), summary, .. } => {
                 let (thread_id, entry) = (thread_id.clone(), entry_id(*at));
@@ -37,9 +40,9 @@ impl Model {
         match destination {
             Destination::New => self.begin_new(),
             Destination::Open(thread_id) => self.show_thread(thread_id),
-            Destination::Fork { thread_id, at, model, forking, request, summary } => {
+            Destination::Fork { thread_id, at, model, forking, request, summary, changes } => {
                 let shown = self.view.thread.clone().unwrap_or_else(|| thread_id.clone());
-                vec![Effect::Fork { thread_id, shown, at, model, forking, request, summary }]
+                vec![Effect::Fork { thread_id, shown, at, model, forking, request, summary, changes }]
             }
         }
     }

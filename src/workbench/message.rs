@@ -14,8 +14,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::conversation::Conversation;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
-    ToAttach, ToDraw, Values,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, LayerChange, ModelRef, NoteKind, Problem, Record,
+    ThreadId, ToAttach, ToDraw, Values,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -551,6 +551,7 @@ pub enum Effect {
         /// The request that the prompt led to.
         request: Option<u32>,
         summary: Option<SummaryAsked>,
+        changes: Vec<LayerChange>,
     },
     /// Read the conversation that the thread is of (answer: [`Message::Conversation`]).
     LoadConversation {

@@ -145,6 +145,7 @@ impl Model {
             CommandId::LayerOpen => return self.open_layer(),
             CommandId::LayerCopy => return self.copy_layer(),
             CommandId::LayerWhatIf => return self.what_if(),
+            CommandId::LayerFork => return self.fork_as_if(),
             CommandId::LayerNextOut => self.next_left_out(true),
             CommandId::LayerPreviousOut => self.next_left_out(false),
             CommandId::ReadOpen => return self.open_chosen(),

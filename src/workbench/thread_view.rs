@@ -11,7 +11,9 @@ use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{Event, Foreground, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList};
+use crate::domain::{
+    Event, Foreground, LayerChange, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList,
+};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,6 +129,7 @@ pub(super) enum Destination {
         forking: Forking,
         request: Option<u32>,
         summary: Option<SummaryAsked>,
+        changes: Vec<LayerChange>,
     },
 }
 

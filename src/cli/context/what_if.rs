@@ -8,11 +8,11 @@ use crate::cli::{Common, find, runtime};
 use crate::context::diff::{Side, difference};
 use crate::context::what_if::{Bisection, Outcome, WhatIf, can_change, changed, named};
 use crate::context::words::kind;
-use crate::domain::{LayerKind, ModelRef, Money, Usage};
+use crate::domain::{LayerChange, LayerKind, ModelRef, Money, Usage};
 use crate::engine::driver::ModelRegistry as _;
 use crate::ports::ProviderEvent;
-use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
+use crate::session::{self, Setup};
 use clap::Args;
 use futures_util::StreamExt as _;
 use serde_json::json;
@@ -34,6 +34,9 @@ pub(super) struct WhatIfArguments {
     /// Send it and print the answer; it is part of no thread
     #[arg(long)]
     send: bool,
+    /// Make a fork whose requests are like that, before the prompt that led to the request
+    #[arg(long, conflicts_with = "send")]
+    fork: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -132,6 +135,9 @@ pub(super) fn what_if(common: &Common, arguments: &WhatIfArguments) -> Result<Ex
             .map_err(|error| Failure::usage(format!("{file} could not be read: {error}")))?;
         what_if.texts.extend(places(&sent.side, name)?.into_iter().map(|place| (place, Some(text.clone()))));
     }
+    if arguments.fork {
+        return fork(&setup, common, arguments, &sent, &what_if);
+    }
     let now = changed(&sent.side, &what_if);
     let difference = difference(&sent.side, &now);
     let cost = setup.models.spend(&sent.model, &Usage { input: now.tokens(), ..Usage::default() });
@@ -159,6 +165,43 @@ pub(super) fn what_if(common: &Common, arguments: &WhatIfArguments) -> Result<Ex
         written(writeln!(output, "\nthe answer{spend}:\n{text}"))?;
     }
     written(output.flush())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the fork in which such requests are sent.
+fn fork(
+    setup: &Setup,
+    common: &Common,
+    arguments: &WhatIfArguments,
+    sent: &Sent,
+    what_if: &WhatIf,
+) -> Result<ExitCode, Failure> {
+    let mut changes = Vec::new();
+    for (place, text) in &what_if.texts {
+        let Some(layer) = sent.side.layers.get(*place) else { continue };
+        if !layer.kind.is_planned() {
+            let why = format!("`{}` stays in a fork: it is made for each call, or was said", layer.id);
+            return Err(Failure::usage(why).hint("--send asks once, without a fork"));
+        }
+        changes.push(LayerChange { id: layer.id.clone(), text: text.clone() });
+    }
+    let (from, until) = find::place(setup, &arguments.request)?;
+    let model = common.model.is_some().then(|| sent.model.clone());
+    let made = session::fork(setup, &from, until, model, changes).map_err(Failure::new)?;
+    let mut output = out();
+    if arguments.json {
+        let line = json!({"schema": "levain.fork/1", "thread_id": made.id, "from": from});
+        written(json_line(&mut output, &line))?;
+    } else {
+        written(writeln!(output, "{} is a fork of {from}", made.id))?;
+        let prompt = made.prompt.map(|left| left.text).unwrap_or_default();
+        let _closed = writeln!(
+            err(),
+            "hint: levain --continue {} and say: {}",
+            made.id,
+            prompt.lines().next().unwrap_or_default()
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,5 +1,6 @@
 //! What holds for the thread from here on.
 
+use crate::domain::assembly::LayerChange;
 use crate::domain::capability::Grant;
 use crate::domain::id::ModelRef;
 use crate::domain::note::{Note, NoteKind, limits_in_words};
@@ -37,6 +38,8 @@ pub enum SettingsEvent {
     Archived { archived: bool },
     /// The thread speaks and works as somebody else from here on, or as itself again.
     PersonaChanged { persona: Option<Persona> },
+    /// These layers are otherwise in the thread than its directive and settings say, in each of its requests.
+    LayersChanged { layers: Vec<LayerChange> },
     /// The thread keeps these values from here on; one that is null is no longer kept.
     StateSet { values: Map<String, Value> },
 }
@@ -60,6 +63,13 @@ impl SettingsEvent {
             }
             Self::PersonaChanged { persona: Some(persona) } => {
                 (NoteKind::Info, format!("persona is now {}", persona.name))
+            }
+            Self::LayersChanged { layers } => {
+                let told = layers.iter().map(|change| match &change.text {
+                    Some(_) => format!("{} with another text", change.id),
+                    None => format!("without {}", change.id),
+                });
+                (NoteKind::Context, format!("what if: {}", told.collect::<Vec<_>>().join(", ")))
             }
             Self::PersonaChanged { persona: None } => (NoteKind::Info, "persona is now none".to_owned()),
             Self::StateSet { values } if values.len() == 1 && TodoList::set_by(values).is_some() => {

@@ -4,7 +4,7 @@ use super::Audience;
 use super::prepare_error::PrepareError;
 use super::ready::Ready;
 use super::run::Driver;
-use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
+use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State, what_if};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{
     ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin, TodoList,
@@ -233,6 +233,8 @@ impl<A: Audience> Driver<A> {
                 for problem in &plan.problems {
                     tracing::warn!(%problem, "in the context");
                 }
+                let mut plan = plan;
+                what_if::in_plan(&mut plan, &self.thread.changes);
                 let plan = Arc::new(plan);
                 self.plan = Some(Arc::clone(&plan));
                 Ok(plan)

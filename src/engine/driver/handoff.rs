@@ -118,6 +118,7 @@ impl<A: Audience> Driver<A> {
         Ok(Successor {
             model: self.thread.model.clone(),
             limits,
+            changes: self.thread.changes.clone(),
             inherited,
             prompts,
             title: self.thread.filing.title.clone(),

@@ -5,8 +5,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, Image, LimitKind, LimitSources, Limits, Lineage,
-    Message, ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId,
+    Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, Image, LayerChange, LimitKind, LimitSources, Limits,
+    Lineage, Message, ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId,
     ThreadKind, Timestamp, TodoList, Tokens, ToolCall, Usage, Waiting,
 };
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub struct Thread {
     pub rules: Arc<Rules>,
     /// Who it speaks and works as.
     pub persona: Option<Persona>,
+    /// What a person wants otherwise in its requests.
+    pub changes: Vec<LayerChange>,
     /// What hooks, conditions and tools keep under names.
     pub kept: StateStore,
     pub cost: Cost,
@@ -315,6 +317,7 @@ impl Thread {
             permissions: Permissions::default(),
             rules: Arc::default(),
             persona: None,
+            changes: Vec::new(),
             kept: StateStore::default(),
             cost: Cost::default(),
             phase: Phase::Idle,

@@ -106,6 +106,11 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
 
 fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
     match event {
+        SettingsEvent::LayersChanged { layers } => {
+            thread.changes.retain(|before| !layers.iter().any(|now| now.id == before.id));
+            thread.changes.extend(layers.iter().cloned());
+            Vec::new()
+        }
         SettingsEvent::ModelChanged { model } => {
             thread.model = model.clone();
             Vec::new()

@@ -214,6 +214,14 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
         Overlay::Picker(picker) if picker.filtering => {
             &[(CommandId::ListAccept, "keep"), (CommandId::ListClose, "close")]
         }
+        Overlay::Picker(_) if model.is_as_if() => &[
+            (CommandId::LayerWhatIf, "put back"),
+            (CommandId::LayerFork, "send in a fork"),
+            (CommandId::RequestDifference, "diff"),
+            (CommandId::RequestText, "text"),
+            (CommandId::RequestWire, "wire"),
+            (CommandId::ListClose, "close"),
+        ],
         Overlay::Picker(_) if model.shows_preview() => &[
             (CommandId::RequestSend, "send"),
             (CommandId::RequestEdit, "edit"),

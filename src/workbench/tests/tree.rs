@@ -2,9 +2,13 @@
 
 use super::{Session, id, session};
 use crate::domain::conversation::{Branch, BranchedFrom, Conversation, Said, SaidKind};
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{
+    Assembly, Channel, ContentHash, Decision, Layer, LayerChange, LayerKind, Lifetime, ModelRef, Origin, ThreadId,
+    Timestamp, TokenCount,
+};
 use crate::workbench::fork::{ForkAt, Forking, SummaryAsked};
-use crate::workbench::message::Upkeep;
+use crate::workbench::message::{RequestShown, Upkeep};
+use crate::workbench::request::{AssembledRequest, WhatIf};
 use crate::workbench::{Effect, Link, Message};
 
 fn said(at: u64, kind: SaidKind, text: &str) -> Said {
@@ -52,7 +56,7 @@ fn labels(session: &Session) -> Vec<String> {
 fn fork(at: u64, summary: Option<SummaryAsked>) -> Effect {
     let forking = Forking::There;
     let (thread_id, shown, at) = (id(), id(), ForkAt::Entry(at));
-    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, summary }
+    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, summary, changes: Vec::new() }
 }
 
 #[test]
@@ -102,4 +106,46 @@ fn an_entry_gets_a_label_and_loses_it() {
     // A thread has a name, not a label.
     session.keys("up").keys("up").keys("l").write("x").keys("enter");
     assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Manage { .. })));
+}
+
+/// The request 4 of this thread, with a layer of the directive and a tool, without the one at this place.
+fn as_if(without: usize) -> WhatIf {
+    let layer = |id: &str, kind| Layer {
+        id: id.to_owned(),
+        kind,
+        channel: Channel::System,
+        origin: Origin::User,
+        tokens: TokenCount::estimated(""),
+        lifetime: Lifetime::Once,
+        decision: Decision::Included,
+        hash: ContentHash::of(b""),
+        range: 0..0,
+    };
+    let layers = vec![layer("team/rule", LayerKind::DirectiveSystem), layer("ls", LayerKind::ToolSchema)];
+    let assembly = Assembly { system: String::new(), messages: Vec::new(), layers, texts: vec!["".into(), "".into()] };
+    let (model, max_output_tokens) = (ModelRef::new("a", "one"), 1);
+    let (name, thread_id, sent, payload) = ("chat-1#4".to_owned(), id(), None, None);
+    let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent, payload, assembly };
+    WhatIf { whole: whole.into(), number: Some(4), numbers: vec![4], without: [without].into() }
+}
+
+#[test]
+fn what_would_be_is_sent_in_a_fork() {
+    let mut session = listed();
+    let asks = |session: &mut Session| {
+        let effects = session.model.fork_as_if();
+        effects.into_iter().find(|effect| matches!(effect, Effect::Fork { .. }))
+    };
+    assert_eq!(asks(&mut session), None, "nothing is taken out");
+    let shown = RequestShown::default();
+    session.model.browser.what_if = Some((as_if(1), Box::new(shown.clone())));
+    assert_eq!(asks(&mut session), None, "a tool stays");
+    assert!(session.model.notice().unwrap().text.contains("ls cannot be left out of a fork"));
+    session.model.browser.what_if = Some((as_if(0), Box::new(shown)));
+    let change = LayerChange { id: "team/rule".to_owned(), text: None };
+    let (at, forking, summary) = (ForkAt::Request(4), Forking::Again, None);
+    let (thread_id, shown) = (id(), id());
+    let fork =
+        Effect::Fork { thread_id, shown, at, model: None, forking, request: Some(4), summary, changes: vec![change] };
+    assert_eq!(asks(&mut session), Some(fork));
 }

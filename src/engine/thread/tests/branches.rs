@@ -1,7 +1,7 @@
 //! Telling in short what was said in a branch that was left.
 
 use super::*;
-use crate::domain::{ContextEvent, ControlEvent};
+use crate::domain::{ContextEvent, ControlEvent, LayerChange, SettingsEvent};
 
 #[test]
 fn a_branch_that_was_left_joins_in_short_with_the_next_prompt() {
@@ -50,4 +50,14 @@ fn a_branch_that_was_left_joins_in_short_with_the_next_prompt() {
     let phase = works.thread.phase.clone();
     assert_eq!(works.feed(asked()), []);
     assert_eq!(works.thread.phase, phase);
+}
+
+#[test]
+fn what_a_person_wants_otherwise_adds_up() {
+    let change = |id: &str, text: Option<&str>| LayerChange { id: id.to_owned(), text: text.map(str::to_owned) };
+    let set = |layers: Vec<LayerChange>| Event::Settings(SettingsEvent::LayersChanged { layers });
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.feed(set(vec![change("a", None), change("b", Some("text"))]));
+    bench.feed(set(vec![change("b", None), change("c", None)]));
+    assert_eq!(bench.thread.changes, [change("a", None), change("b", None), change("c", None)]);
 }
