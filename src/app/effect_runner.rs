@@ -243,7 +243,7 @@ impl EffectRunner {
             | Effect::OpenFile(_)
             | Effect::RunForeground(_)
             | Effect::Edit(_)
-            | Effect::EditValue(_)
+            | Effect::EditValue(..)
             | Effect::ShowText(_)
             | Effect::ToggleMouse
             | Effect::Attention(_)

@@ -88,16 +88,16 @@ pub(super) fn previewed(setup: &Setup, thread_id: ThreadId, preview: Preview) ->
 /// # Errors
 /// Why a layer cannot be left out.
 pub(super) fn as_if(setup: &Setup, asked: &AsIf) -> Result<RequestShown, String> {
-    let AsIf { whole, number, numbers, without } = asked;
+    let AsIf { whole, number, numbers, texts } = asked;
     let as_it_is = Side::from(&whole.assembly);
-    let fixed = without.iter().filter_map(|place| as_it_is.layers.get(*place)).find(|layer| !can_change(layer));
+    let fixed = texts.keys().filter_map(|place| as_it_is.layers.get(*place)).find(|layer| !can_change(layer));
     if let Some(layer) = fixed {
         return Err(match layer.decision {
             Decision::Included => format!("{} stays: the constitution is not up for change", layer.id),
             Decision::Skipped { .. } => format!("{} is not in the request anyway", layer.id),
         });
     }
-    let now = changed(&as_it_is, &WhatIf { texts: without.iter().map(|place| (*place, None)).collect() });
+    let now = changed(&as_it_is, &WhatIf { texts: texts.clone() });
     let difference = difference(&as_it_is, &now);
     let whole = AssembledRequest {
         name: format!("{} as if", whole.name),
@@ -117,11 +117,11 @@ pub(super) fn as_if(setup: &Setup, asked: &AsIf) -> Result<RequestShown, String>
     (shown.number, shown.numbers) = (*number, numbers.clone());
     shown.since = Some(format!("what if: {}", difference.in_short()));
     // What is left out can still be read.
-    let Assembly { layers, texts, messages, .. } = &asked.whole.assembly;
-    for place in without {
+    let Assembly { layers, texts: before, messages, .. } = &asked.whole.assembly;
+    for place in texts.iter().filter(|(_, text)| text.is_none()).map(|(place, _)| place) {
         let (Some(row), Some(layer)) = (shown.layers.get_mut(*place), layers.get(*place)) else { continue };
         let said = conversation(layer, messages.iter().map(|entry| &*entry.message)).map(Arc::from);
-        row.text = said.or_else(|| texts.get(*place).cloned()).unwrap_or_default();
+        row.text = said.or_else(|| before.get(*place).cloned()).unwrap_or_default();
         row.absence = Some("taken out, to see what if".to_owned());
     }
     Ok(shown)

@@ -462,11 +462,12 @@ impl App {
                 let edited = self.edited(&text, (guard, screen, input, tty)).await?;
                 self.update(edited.map_or_else(|text| Message::Notice { level: Level::Error, text }, Message::Edited));
             }
-            Effect::EditValue(text) => {
+            Effect::EditValue(what, text) => {
                 let edited = self.edited(&text, (guard, screen, input, tty)).await?;
-                self.update(
-                    edited.map_or_else(|text| Message::Notice { level: Level::Error, text }, Message::ValueEdited),
-                );
+                self.update(match edited {
+                    Ok(text) => Message::ValueEdited(what, text),
+                    Err(text) => Message::Notice { level: Level::Error, text },
+                });
             }
             Effect::ShowText(text) => {
                 self.away(show(&text), (guard, screen, input, tty)).await?;

@@ -438,7 +438,8 @@ commands! {
     LayerNextOut "layer.next_out" "Next layer that was left out" "Choose the next layer that is not in the request, and see why." [hidden];
     LayerPreviousOut "layer.previous_out" "Layer before that was left out" "Choose the layer before that is not in the request." [hidden];
     LayerWhatIf "layer.what_if" "What if without it" "Show the request as it would be without the layer; again with it." [hidden];
-    LayerFork "layer.fork" "Send it in a fork" "Send the prompt of the request again in a fork without the layers that are taken out, and compare the two." [hidden];
+    LayerEdit "layer.edit" "What if with another text" "Change the layer's text in $EDITOR and show the request as it would be; nothing is written." [hidden];
+    LayerFork "layer.fork" "Send it in a fork" "Send the prompt of the request again in a fork that is as it would be, and compare the two." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ServersShow "servers.show" "MCP servers" "List the MCP servers, what they offer and what that takes of a context; /mcp test asks them, /mcp refresh NAME keeps what one offers." / "mcp";
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";

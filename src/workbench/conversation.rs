@@ -14,7 +14,7 @@ use std::sync::Arc;
 impl Model {
     /// Goes on from the chosen place, and tells in short what is left behind.
     pub(super) fn go_on_with_summary(&mut self) -> Vec<Effect> {
-        let Some(place) = self.chosen_place() else { return Vec::new() };
+        let Some(place) = self.chosen_entry() else { return Vec::new() };
         self.overlay = None;
         self.go_on_from(&place, true)
     }
@@ -105,14 +105,14 @@ impl Model {
         (picker.kind == PickerKind::Conversation).then_some(picker)
     }
 
-    fn chosen_place(&mut self) -> Option<Place> {
+    fn chosen_entry(&mut self) -> Option<Place> {
         let Choice::Place(place) = &self.conversation_list()?.chosen()?.choice else { return None };
         Some(Place::clone(place))
     }
 
     /// Begins to write what the chosen entry is called.
     pub(super) fn begin_label(&mut self) {
-        let Some(Place { said: Some(said), .. }) = self.chosen_place() else {
+        let Some(Place { said: Some(said), .. }) = self.chosen_entry() else {
             self.say(Level::Info, "choose something that was said; /rename names a thread");
             return;
         };
@@ -124,7 +124,7 @@ impl Model {
     /// Calls the chosen entry what was written, nothing where that is empty; none where nothing was being written.
     pub(super) fn label_it(&mut self) -> Option<Vec<Effect>> {
         let label = self.conversation_list()?.naming.take()?;
-        let Some(Place { thread, said: Some(said), .. }) = self.chosen_place() else { return Some(Vec::new()) };
+        let Some(Place { thread, said: Some(said), .. }) = self.chosen_entry() else { return Some(Vec::new()) };
         let label = Some(label).filter(|label| !label.trim().is_empty());
         Some(vec![Effect::Manage { thread_id: thread, upkeep: Upkeep::Label { target: said.id(), label } }])
     }

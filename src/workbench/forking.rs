@@ -56,21 +56,22 @@ impl Model {
     /// Sends the prompt of the request that is shown as it would be again, in a fork whose requests are like that.
     pub(super) fn fork_as_if(&mut self) -> Vec<Effect> {
         let Some((asked, _)) = &self.browser.what_if else {
-            self.say(Level::Info, "take a layer out first (-): a fork without it is made then");
+            self.say(Level::Info, "take a layer out first (-), or change its text (E): a fork like that is made then");
             return Vec::new();
         };
         let Some(number) = asked.number else {
             self.say(Level::Info, "only a request that was sent can be sent again in a fork");
             return Vec::new();
         };
-        let layers = asked.without.iter().filter_map(|place| asked.whole.assembly.layers.get(*place));
-        if let Some(stays) = layers.clone().find(|layer| !layer.kind.is_planned()) {
-            let text = format!("{} cannot be left out of a fork: it is made for each call, or was said", stays.id);
+        let layers = &asked.whole.assembly.layers;
+        let layers = asked.texts.iter().filter_map(|(place, text)| Some((layers.get(*place)?, text)));
+        if let Some((stays, _)) = layers.clone().find(|(layer, _)| !layer.kind.is_planned()) {
+            let text = format!("{} cannot be changed in a fork: it is made for each call, or was said", stays.id);
             self.say(Level::Info, text);
             return Vec::new();
         }
         let thread_id = asked.whole.thread_id.clone();
-        let changes = layers.map(|layer| LayerChange { id: layer.id.clone(), text: None }).collect();
+        let changes = layers.map(|(layer, text)| LayerChange { id: layer.id.clone(), text: text.clone() }).collect();
         self.overlay = None;
         self.leave_for(Destination::Fork {
             thread_id,

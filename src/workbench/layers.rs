@@ -6,12 +6,12 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::perform::slash;
 use super::picker::{Choice, Entry, Picker, PickerKind};
-use super::request::{View, WhatIf};
+use super::request::{EditedValue, View, WhatIf};
 use super::thread_view::Link;
 use crate::domain::FrozenRequest;
 use crate::domain::Mentions;
 use crate::domain::event::PromptMode;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The kind of preview that shows a layer.
@@ -80,24 +80,58 @@ impl Model {
         }]
     }
 
-    /// Takes the chosen layer out of the request that is shown, or puts it back.
+    /// Takes the chosen layer out of the request that is shown, or puts it back as it was.
     pub(super) fn what_if(&mut self) -> Vec<Effect> {
-        let place = self.layers_picker().and_then(Picker::chosen).map(|entry| &entry.choice);
-        let (Some(&Choice::Layer(place)), Some(shown)) = (place, &self.browser.request) else { return Vec::new() };
+        let Some(place) = self.chosen_place() else { return Vec::new() };
+        self.change_layer(place, None)
+    }
+
+    /// Opens the text of the chosen layer in the person's editor, to see what if it were another.
+    pub(super) fn edit_layer(&self) -> Vec<Effect> {
+        let (Some(place), Some(shown)) = (self.chosen_place(), &self.browser.request) else { return Vec::new() };
+        let text = shown.layers.get(place).map(|row| row.text.to_string()).unwrap_or_default();
+        vec![Effect::EditValue(EditedValue::Layer(place), text)]
+    }
+
+    /// `$EDITOR` came back with another text for a layer.
+    pub(super) fn text_edited(&mut self, place: usize, text: &str) -> Vec<Effect> {
+        let before =
+            self.browser.request.as_ref().and_then(|shown| shown.layers.get(place)).map(|row| row.text.clone());
+        // Editors end a text with a line.
+        let text = if before.as_ref().is_some_and(|before| before.ends_with('\n')) {
+            text
+        } else {
+            text.trim_end_matches('\n')
+        };
+        match before {
+            Some(before) if *before != *text => self.change_layer(place, Some(text.to_owned())),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    fn chosen_place(&self) -> Option<usize> {
+        let Choice::Layer(place) = self.layers_picker()?.chosen()?.choice else { return None };
+        Some(place)
+    }
+
+    /// Has the layer have another text in what is shown. Without one it is left out; where it was changed already, it is as it
+    /// was.
+    fn change_layer(&mut self, place: usize, text: Option<String>) -> Vec<Effect> {
+        let Some(shown) = &self.browser.request else { return Vec::new() };
         let begun = self.browser.what_if.take().or_else(|| {
             let asked = WhatIf {
                 whole: shown.whole.clone()?,
                 number: shown.number,
                 numbers: shown.numbers.clone(),
-                without: BTreeSet::new(),
+                texts: BTreeMap::new(),
             };
             Some((asked, Box::new(shown.clone())))
         });
         let Some((mut asked, as_it_is)) = begun else { return Vec::new() };
-        if !asked.without.remove(&place) {
-            asked.without.insert(place);
+        if asked.texts.remove(&place).is_none() || text.is_some() {
+            asked.texts.insert(place, text);
         }
-        if asked.without.is_empty() {
+        if asked.texts.is_empty() {
             self.show_as(*as_it_is);
             return self.page_again();
         }

@@ -7,7 +7,7 @@ use super::fork::{ForkAt, ForkMade, Forking, SummaryAsked};
 pub use super::rows::{PipelineLine, PromptRow};
 
 use super::changes::{Changes, Which};
-use super::request::{AssembledRequest, PageContent, View, WhatIf};
+use super::request::{AssembledRequest, EditedValue, PageContent, View, WhatIf};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::background::BackgroundCommand;
@@ -177,7 +177,7 @@ pub enum Message {
     /// The value at a breakpoint, to be edited.
     Paused(Result<String, String>),
     /// `$EDITOR` came back with this value.
-    ValueEdited(String),
+    ValueEdited(EditedValue, String),
     /// What handlers did, and the value at a breakpoint.
     Pipeline(Result<(Vec<PipelineLine>, Option<String>), String>),
     /// What these notices told of was mended.
@@ -289,7 +289,7 @@ impl Message {
             Self::Conversation(..) => "conversation",
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
-            Self::ValueEdited(_) => "value edited",
+            Self::ValueEdited(..) => "value edited",
             Self::Pipeline(_) => "pipeline",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
@@ -610,7 +610,7 @@ pub enum Effect {
     /// Open the text in `$EDITOR`; it comes back as the draft.
     Edit(String),
     /// The same of a value at a breakpoint; it comes back as that.
-    EditValue(String),
+    EditValue(EditedValue, String),
     /// Read the value at a breakpoint, to edit it.
     LoadPaused {
         hash: ContentHash,

@@ -146,6 +146,7 @@ impl Model {
             CommandId::LayerCopy => return self.copy_layer(),
             CommandId::LayerWhatIf => return self.what_if(),
             CommandId::LayerFork => return self.fork_as_if(),
+            CommandId::LayerEdit => return self.edit_layer(),
             CommandId::LayerNextOut => self.next_left_out(true),
             CommandId::LayerPreviousOut => self.next_left_out(false),
             CommandId::ReadOpen => return self.open_chosen(),

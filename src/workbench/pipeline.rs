@@ -3,6 +3,7 @@
 use super::message::{Effect, Level, PipelineLine};
 use super::model::Model;
 use super::overlay::{Pager, PagerLine};
+use super::request::EditedValue;
 use super::thread_view::Sent;
 use crate::domain::command::{Breakpoint, Handling, Resume};
 use crate::domain::{Stage, nearest};
@@ -108,7 +109,7 @@ impl Model {
     /// The value at the breakpoint was read, to be edited.
     pub(super) fn paused_read(&mut self, value: Result<String, String>) -> Vec<Effect> {
         match value {
-            Ok(text) => vec![Effect::EditValue(text)],
+            Ok(text) => vec![Effect::EditValue(EditedValue::Paused, text)],
             Err(why) => {
                 self.say(Level::Error, why);
                 Vec::new()

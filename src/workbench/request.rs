@@ -1,7 +1,7 @@
 //! A request as it is looked at, and the pages that are made about it.
 
 use crate::domain::{Assembly, ModelRef, SentBody, ThreadId, WireForm};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,7 +21,16 @@ pub struct AssembledRequest {
     pub assembly: Assembly,
 }
 
-/// A request from which layers are taken to see what it would be.
+/// What a text is for that `$EDITOR` changes, other than the draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditedValue {
+    /// The value at a breakpoint.
+    Paused,
+    /// The layer at this place of the request on the screen, to see what if.
+    Layer(usize),
+}
+
+/// A request from which layers are taken, or get another text, to see what it would be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhatIf {
     /// As it is.
@@ -29,8 +38,8 @@ pub struct WhatIf {
     /// Its number, and those of all requests of the thread.
     pub number: Option<u32>,
     pub numbers: Vec<u32>,
-    /// The layers that are left out, by their places in it.
-    pub without: BTreeSet<usize>,
+    /// What layers have in the place of their texts, by their places in it; those without a text are left out.
+    pub texts: BTreeMap<usize, Option<String>>,
 }
 
 /// What a page shows of a request.

@@ -4,6 +4,7 @@ use super::layout::TranscriptLayout;
 use super::message::{Effect, Message};
 use super::model::Model;
 use super::picker::{Picker, PickerKind};
+use super::request::EditedValue;
 use super::search::Reading;
 use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
@@ -134,8 +135,11 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::ModelFound(found) => model.model_found(found),
         Message::Interrupt => model.interrupt(),
         Message::Paused(value) => model.paused_read(value),
-        Message::ValueEdited(text) => {
-            let mut effects = model.value_edited(&text);
+        Message::ValueEdited(what, text) => {
+            let mut effects = match what {
+                EditedValue::Paused => model.value_edited(&text),
+                EditedValue::Layer(place) => model.text_edited(place, &text),
+            };
             effects.push(Effect::Redraw);
             model.changed = true;
             effects

@@ -217,6 +217,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
         Overlay::Picker(_) if model.is_as_if() => &[
             (CommandId::LayerWhatIf, "put back"),
             (CommandId::LayerFork, "send in a fork"),
+            (CommandId::LayerEdit, "edit"),
             (CommandId::RequestDifference, "diff"),
             (CommandId::RequestText, "text"),
             (CommandId::RequestWire, "wire"),

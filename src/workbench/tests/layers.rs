@@ -5,7 +5,7 @@ use crate::domain::FrozenRequest;
 use crate::domain::{Assembly, WireForm};
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::PickerKind;
-use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View, WhatIf};
+use crate::workbench::request::{Compared, EditedValue, LineKind, PageContent, SheetLine, View, WhatIf};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use std::sync::Arc;
 
@@ -434,7 +434,7 @@ fn a_request_is_shown_as_it_would_be_without_a_layer() {
         whole: whole("chat-1#4"),
         number: Some(4),
         numbers: sent(4).numbers,
-        without: without.iter().copied().collect(),
+        texts: without.iter().map(|place| (*place, None)).collect(),
     };
     let shown = |session: &Session| session.model.browser.request.clone().unwrap();
     assert_eq!(session.effects(), [Effect::WhatIf(asked(&[1]))]);
@@ -455,6 +455,16 @@ fn a_request_is_shown_as_it_would_be_without_a_layer() {
     // With the last one back it is what was sent, as it was shown.
     session.keys("down -");
     assert_eq!((session.effects(), shown(&session)), (Vec::new(), sent(4)));
+    // A text of the person's own, which an editor ended with a line; the same text changes nothing.
+    session.keys("E");
+    let text = shown(&session).layers[1].text.to_string();
+    assert_eq!(session.effects(), [Effect::EditValue(EditedValue::Layer(1), text.clone())]);
+    session.tell(Message::ValueEdited(EditedValue::Layer(1), format!("{text}\n")));
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::WhatIf(_))));
+    session.tell(Message::ValueEdited(EditedValue::Layer(1), "another\n".into()));
+    let other = WhatIf { texts: [(1, Some("another".to_owned()))].into(), ..asked(&[]) };
+    assert!(session.effects().contains(&Effect::WhatIf(other)));
+    session.keys("-").effects();
     // What cannot be left out is told of, and nothing is left out.
     session.keys("-").effects();
     session.tell(Message::WhatIf(asked(&[1]), Err("b stays".into())));

@@ -126,7 +126,7 @@ fn as_if(without: usize) -> WhatIf {
     let (model, max_output_tokens) = (ModelRef::new("a", "one"), 1);
     let (name, thread_id, sent, payload) = ("chat-1#4".to_owned(), id(), None, None);
     let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent, payload, assembly };
-    WhatIf { whole: whole.into(), number: Some(4), numbers: vec![4], without: [without].into() }
+    WhatIf { whole: whole.into(), number: Some(4), numbers: vec![4], texts: [(without, None)].into() }
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_would_be_is_sent_in_a_fork() {
     let shown = RequestShown::default();
     session.model.browser.what_if = Some((as_if(1), Box::new(shown.clone())));
     assert_eq!(asks(&mut session), None, "a tool stays");
-    assert!(session.model.notice().unwrap().text.contains("ls cannot be left out of a fork"));
+    assert!(session.model.notice().unwrap().text.contains("ls cannot be changed in a fork"));
     session.model.browser.what_if = Some((as_if(0), Box::new(shown)));
     let change = LayerChange { id: "team/rule".to_owned(), text: None };
     let (at, forking, summary) = (ForkAt::Request(4), Forking::Again, None);

@@ -163,7 +163,7 @@ fn the_context_of_a_request() {
             whole: Arc::new(whole.clone()),
             number: request.number,
             numbers: request.numbers.clone(),
-            without: [2].into(),
+            texts: [(2, None)].into(),
         };
         session.tell(Message::WhatIf(asked, Ok(Box::new(as_if))));
         session
