@@ -1,6 +1,7 @@
 //! What several tests use.
 
 pub mod conversation;
+pub mod driven_thread;
 pub mod loopback;
 pub mod model_server;
 pub mod running_thread;
