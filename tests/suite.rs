@@ -15,6 +15,7 @@ mod capabilities;
 mod children;
 mod command_line;
 mod configs;
+mod conformance;
 mod context;
 mod day;
 mod docs;

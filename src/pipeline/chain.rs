@@ -341,6 +341,12 @@ fn result(
     error: &mut bool,
 ) -> Result<Merged, String> {
     let mut changed = false;
+    // Looked at before anything is taken: an answer counts whole or not at all.
+    let failed = match map.get("isError") {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(now)) => Some(*now),
+        Some(other) => return Err(format!("isError is {}, where true or false is expected", shown(other))),
+    };
     if let Some(now) = map.get("content").filter(|now| !now.is_null()) {
         let (now, named) = parts(now)?;
         // Those of this result stay that are named still.
@@ -356,13 +362,9 @@ fn result(
         changed |= details != now;
         details.clone_from(now);
     }
-    match map.get("isError") {
-        None | Some(Value::Null) => {}
-        Some(Value::Bool(now)) => {
-            changed |= error != now;
-            *error = *now;
-        }
-        Some(other) => return Err(format!("isError is {}, where true or false is expected", shown(other))),
+    if let Some(now) = failed {
+        changed |= *error != now;
+        *error = now;
     }
     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
 }

@@ -28,7 +28,8 @@ impl<A: Audience> Driver<A> {
         let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let offered = self.settings.handlers.commands();
         offered.iter().find(|command| command.name == name)?;
-        Some((name.to_owned(), arguments.trim().to_owned()))
+        // As they were written: what white space means in them is the command's matter.
+        Some((name.to_owned(), arguments.to_owned()))
     }
 
     /// Runs the command of an extension that a prompt names, beside the thread.

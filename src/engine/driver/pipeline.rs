@@ -9,7 +9,7 @@ use super::ready::Ready;
 use super::stage::{Passed, StageProgress};
 use crate::context::Plan;
 use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
-use crate::domain::{CallId, HistoryEdits, Piece, Step, ToolRef};
+use crate::domain::{CallId, HistoryEdits, ModelRef, Piece, Step, ToolRef};
 use crate::pipeline::{Chain, Compact};
 use crate::ports::ToolOutcome;
 use std::collections::{HashSet, VecDeque};
@@ -82,10 +82,29 @@ pub(super) struct Pipeline {
     pub(super) compact: Option<Compact>,
     /// Some are still being told that the thread begins. No prompt is taken then, as whoever is told may register more.
     pub(super) begins: watch::Sender<bool>,
-    /// The thread works since the last `agent_start`.
-    pub(super) runs: bool,
+    /// The work since the last `agent_start`.
+    pub(super) run: Option<Run>,
+    /// So many messages of the history those who watch know of.
+    pub(super) known: usize,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
+}
+
+/// How a thread stood before an event.
+pub(super) struct Before {
+    pub(super) rested: bool,
+    pub(super) model: ModelRef,
+}
+
+/// From the first prompt of a thread that rested until it rests again, as those who watch are told of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// The turn of the thread with which it began.
+    pub(super) turn: u32,
+    /// Where the history was then.
+    pub(super) from: usize,
+    /// A turn has begun that has not ended.
+    pub(super) in_turn: bool,
 }
 
 /// What a job has to say.

@@ -7,7 +7,7 @@ use super::compaction::{Compaction, LeftBranch};
 use super::context::{PendingSnapshot, Planner, found};
 use super::dialogs::{Dialogs, happened};
 use super::inbox::{DriverMessage, Handle, Inbox};
-use super::pipeline::{Pipeline, heard};
+use super::pipeline::{Before, Pipeline, heard};
 use super::prepare_error::PrepareError;
 use super::ready::{Purpose, Ready};
 use super::record::{Blocked, Unrecorded};
@@ -400,10 +400,12 @@ impl<A: Audience> Driver<A> {
 
     /// What a recorded event means for the thread.
     pub(super) fn applied(&mut self, record: &Record) {
-        let rested = self.thread.is_resting();
+        let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone() };
         let effects = apply(&mut self.thread, record);
         if self.is_observed() {
-            self.observe(&record.event, rested);
+            self.observe(&record.event, &before);
+        } else {
+            self.pipeline.known = self.thread.history.len();
         }
         if ends_what_was_seen(&record.event) {
             self.seen = None;

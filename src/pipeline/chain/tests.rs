@@ -82,6 +82,7 @@ fn an_answer_that_does_not_fit_changes_nothing() {
         (Chain::ToolCall { call: call(), blocked: None }, json!({"input": "rm"})),
         (result("x", false), json!({"isError": "no"})),
         (result("x", false), json!({"content": 3})),
+        (result("x", false), json!({"content": "y", "details": 1, "isError": "no"})),
         (Chain::Compact(Compact::default()), json!({"compaction": {"summary": " "}})),
     ] {
         let before = chain.clone();
