@@ -53,6 +53,18 @@ pub fn retell(entries: &[Entry], most: Tokens) -> Retold {
     Retold { text: texts.get(dropped..).unwrap_or_default().join("\n\n"), dropped }
 }
 
+/// The end of a text that was retold, in at most `most` tokens, from the beginning of a message on where that leaves enough.
+#[must_use]
+pub fn newest(text: &str, most: Tokens) -> &str {
+    if Tokens::estimate(text) <= most {
+        return text;
+    }
+    let letters = usize::try_from(most.0).unwrap_or(usize::MAX);
+    let from = text.char_indices().rev().nth(letters.saturating_sub(1)).map_or(0, |(at, _)| at);
+    let end = text.get(from..).unwrap_or_default();
+    end.split_once("\n\n[").and_then(|(before, _)| end.get(before.len() + 2..)).unwrap_or(end)
+}
+
 /// One message, of whose texts none is told in more than `longest` letters.
 fn one(entry: &Entry, longest: usize) -> String {
     let piece = longest.min(LONGEST_PIECE);
@@ -157,6 +169,16 @@ mod tests {
         assert!(some.dropped > 0 && some.text.ends_with("[Person]\nsecond"), "{some:?}");
         let long = retell(&[entry(result("1", &"é".repeat(9_000)), 1)], Tokens(10_000));
         assert!(long.text.chars().count() < 2_100 && long.text.contains("… 7000 letters …"));
+    }
+
+    #[test]
+    fn of_a_text_that_is_too_long_the_newest_messages_stay() {
+        let text = format!("[Person]\n{}\n\n[Assistant]\nlast words", "é ".repeat(5_000));
+        assert_eq!(newest(&text, Tokens(20_000)), text);
+        assert_eq!(newest(&text, Tokens(100)), "[Assistant]\nlast words");
+        for most in [1, 10, 1_000] {
+            assert!(Tokens::estimate(newest(&"字".repeat(9_000), Tokens(most))) <= Tokens(most), "{most}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::domain::{
     Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, ThreadId, ThreadKind, Tokens,
     Usage,
 };
-use crate::engine::compaction::{cut, retell};
+use crate::engine::compaction::{cut, newest, retell};
 use crate::engine::retry;
 use crate::engine::thread::{CompactionCause, Effect, Handoff, Phase};
 use crate::pipeline::{Compact, to_json};
@@ -62,6 +62,10 @@ impl<A: Audience> Driver<A> {
         if text.trim().is_empty() {
             return Err("nothing was said in that branch".into());
         }
+        // Half of the window, as of older messages.
+        let model = self.settings.models.quick(&self.thread.model);
+        let most = self.settings.models.window(&model).unwrap_or(USUAL_WINDOW);
+        let text = newest(&text, Tokens(most.0 / 2)).to_owned();
         self.may_take(&text)?;
         instructions.as_deref().map_or(Ok(()), |instructions| self.may_take(instructions))?;
         self.branch = Some(LeftBranch { from: from.clone(), text, instructions });
