@@ -10,7 +10,7 @@ use super::servers;
 use super::{export, forking, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{Draft, Event, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
+use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -19,7 +19,6 @@ use crate::session::Models;
 use crate::session::setup::Setup;
 use crate::session::{conversation, fork};
 use crate::store::KeptLedger;
-use crate::store::fork::Until;
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, kept, log, postmortem, recover, timeline};
@@ -127,9 +126,9 @@ impl EffectRunner {
             }
             Effect::Send { id, command } => self.send(id, command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
-            fork @ Effect::Fork { .. } => {
+            Effect::Fork { shown, asked } => {
                 let setup = Arc::clone(&self.setup);
-                let made = self.answer_with(move || forking::make(&setup, fork));
+                let made = self.answer_with(move || forking::make(&setup, shown, *asked));
                 self.writes.spawn(made);
             }
             Effect::LoadConversation { thread_id } => {
@@ -442,7 +441,7 @@ impl EffectRunner {
                 if !is_elsewhere(&layout, &id) {
                     return Ok(None);
                 }
-                let fork = fork(&setup, &id, Until::End, None, Vec::new())?.id;
+                let fork = fork(&setup, &id, ForkPoint::End, None, Vec::new())?.id;
                 let end = layout.log(&fork).and_then(|log| log::read_backward(&log, None, 1));
                 Ok(Some((end.map_err(|error: StoreError| error.to_string())?.end, fork)))
             });

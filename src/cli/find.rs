@@ -1,9 +1,8 @@
 //! From what a person typed to a thread.
 
 use super::failure::Failure;
-use crate::domain::ThreadId;
+use crate::domain::{ForkPoint, ThreadId};
 use crate::session::Setup;
-use crate::store::fork::Until;
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::threads::Threads;
 use crate::worker::host::REPLAY;
@@ -53,11 +52,11 @@ pub(super) fn thread(setup: &Setup, text: &str) -> Result<ThreadId, Failure> {
 }
 
 /// A thread, and with `#N` behind it up to which of its requests.
-pub(super) fn place(setup: &Setup, text: &str) -> Result<(ThreadId, Until), Failure> {
-    let Some((id, number)) = text.rsplit_once('#') else { return Ok((thread(setup, text)?, Until::End)) };
+pub(super) fn place(setup: &Setup, text: &str) -> Result<(ThreadId, ForkPoint), Failure> {
+    let Some((id, number)) = text.rsplit_once('#') else { return Ok((thread(setup, text)?, ForkPoint::End)) };
     let number =
         number.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(|| {
             Failure::usage(format!("`{number}` is not the number of a request")).hint("write it as ID#3")
         })?;
-    Ok((thread(setup, id)?, Until::Request(number)))
+    Ok((thread(setup, id)?, ForkPoint::Request(number)))
 }

@@ -7,8 +7,8 @@ use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
-    ApprovalEvent, Ceiling, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, Mentions, ModelRef, Money,
-    RequestEvent, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
+    ApprovalEvent, Ceiling, ControlEvent, Cost, Event, ForkPoint, LimitSource, Limits, Lineage, Mentions, ModelRef,
+    Money, RequestEvent, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
 };
 use crate::engine::driver::Ended;
 use crate::items::directive::Values;
@@ -18,7 +18,7 @@ use crate::session::parent::limits_below;
 use crate::session::people::{err, is_watched, json_line, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
-use crate::store::fork::{self, Fork, Forked, Left, Until};
+use crate::store::fork::{self, Fork, Forked, Left};
 use crate::store::summary::{Summary, specification};
 use crate::store::threads::is_elsewhere;
 use crate::store::{Layout, upkeep};
@@ -180,7 +180,7 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     for problem in &planner.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
-    let again = matches!(from, Some((_, Until::Request(_))));
+    let again = matches!(from, Some((_, ForkPoint::Request(_))));
     let prompt = arguments.prompt(setup.config.bounds.prompt, again)?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     let layout = setup.layout.clone();
@@ -245,7 +245,7 @@ struct Begins {
     inputs: Values,
     model: ModelRef,
     /// The thread whose words it takes over, and up to where.
-    from: Option<(ThreadId, Until)>,
+    from: Option<(ThreadId, ForkPoint)>,
     prompt: String,
 }
 

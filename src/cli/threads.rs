@@ -12,11 +12,11 @@ use super::{Common, runtime};
 use super::{background, conversation};
 use crate::domain::tree;
 use crate::domain::{
-    Cost, Lineage, ModelRef, Operation, Outputs, Status, ThreadId, ThreadKind, ThreadOrder, Timestamp, Waiting,
+    Cost, ForkPoint, Lineage, ModelRef, Operation, Outputs, Status, ThreadId, ThreadKind, ThreadOrder, Timestamp,
+    Waiting,
 };
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
-use crate::store::fork::Until;
 use crate::store::registry::{Part, ThreadEntry};
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
@@ -251,7 +251,7 @@ fn fork(setup: &Setup, id: &str, at: Option<&str>, json: bool) -> Result<ExitCod
         Some(entry) => {
             let from = find::thread(setup, id)?;
             let at = conversation::entry(setup, &from, entry)?;
-            (from, Until::Entry(at))
+            (from, ForkPoint::Entry(at))
         }
         None => find::place(setup, id)?,
     };

@@ -2,9 +2,9 @@
 
 use super::failure::{Failure, code, written};
 use super::find;
+use crate::domain::ForkPoint;
 use crate::session::people::{err, json_line, out};
 use crate::session::{Setup, undo};
-use crate::store::fork::Until;
 use crate::tools::{Root, State, Taken, take_back};
 use clap::Args;
 use serde::Serialize;
@@ -49,7 +49,7 @@ struct UndoLine<'a> {
 
 pub(super) fn run(setup: &Setup, arguments: &UndoArguments) -> Result<ExitCode, Failure> {
     let (id, until) = find::place(setup, &arguments.id)?;
-    let request = if let Until::Request(number) = until { Some(number) } else { None };
+    let request = if let ForkPoint::Request(number) = until { Some(number) } else { None };
     if !arguments.list {
         undo::allowed(setup, &id).map_err(Failure::new)?;
     }

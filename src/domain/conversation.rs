@@ -123,12 +123,6 @@ impl Listed {
     pub const ALL: [(&'static str, Self); 4] =
         [("words", Self::Words), ("prompts", Self::Prompts), ("labelled", Self::Labelled), ("all", Self::All)];
 
-    /// Its word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, listed)| *listed == self).map_or("", |(word, _)| word)
-    }
-
     /// The next one, round and round.
     #[must_use]
     pub fn next(self) -> Self {

@@ -112,6 +112,19 @@ impl Lineage {
     }
 }
 
+/// Up to where a fork takes over what was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPoint {
+    End,
+    /// Up to the prompt at this place from the end, the newest being 1, without that.
+    Prompt(usize),
+    /// Up to the prompt that led to the request of this number, without that.
+    Request(u32),
+    /// Up to what the line at this byte of the log says: a prompt without that, anything else with it, an answer with what
+    /// its calls gave.
+    Entry(u64),
+}
+
 /// What a thread hands on to a child.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parent {

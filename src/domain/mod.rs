@@ -80,7 +80,7 @@ pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;
 pub use input::{BadInput, Input, Values};
-pub use lineage::{LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadOrigin};
+pub use lineage::{ForkPoint, LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadOrigin};
 pub use mention::Mentions;
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use note::{Note, NoteKind};

@@ -1,8 +1,8 @@
 //! Going on with a thread in one of the person's own.
 
 use super::{DirectivePlanner, Setup};
-use crate::domain::{LayerChange, LimitSource, Lineage, ModelRef, SetLimits, ThreadId, ThreadKind};
-use crate::store::fork::{self, Fork, Forked, Until};
+use crate::domain::{ForkPoint, LayerChange, LimitSource, Lineage, ModelRef, SetLimits, ThreadId, ThreadKind};
+use crate::store::fork::{self, Fork, Forked};
 use crate::store::summary::Summary;
 use crate::store::threads::is_elsewhere;
 use crate::worker::host::REPLAY;
@@ -15,7 +15,7 @@ use crate::worker::host::REPLAY;
 pub fn fork(
     setup: &Setup,
     from: &ThreadId,
-    until: Until,
+    until: ForkPoint,
     model: Option<ModelRef>,
     changes: Vec<LayerChange>,
 ) -> Result<Forked, String> {

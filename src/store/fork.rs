@@ -9,26 +9,13 @@ use super::log::{self, LogWriter, ThreadLog};
 use super::summary::{Summarise, Summary};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{
-    Attachment, Ceiling, ContextEvent, Event, ExtensionEntry, LayerChange, Lineage, ModelRef, PromptEvent, Record,
-    RequestEvent, SetLimits, SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
-    ToolEvent, Usage, Values,
+    Attachment, Ceiling, ContextEvent, Event, ExtensionEntry, ForkPoint, LayerChange, Lineage, ModelRef, PromptEvent,
+    Record, RequestEvent, SetLimits, SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin,
+    Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
 use serde_json::Value;
-
-/// Up to where a fork takes over what was said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    End,
-    /// Up to the prompt at this place from the end, the newest being 1, without that.
-    Prompt(usize),
-    /// Up to the prompt that led to the request of this number, without that.
-    Request(u32),
-    /// Up to what the line at this byte of the log says: a prompt without that, anything else with it, an answer with what
-    /// its calls gave.
-    Entry(u64),
-}
 
 /// A fork that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +71,7 @@ pub fn successor(
         ceilings,
         changes: Vec::new(),
     };
-    make(layout, from, Until::End, fork, now).map(|forked| forked.id)
+    make(layout, from, ForkPoint::End, fork, now).map(|forked| forked.id)
 }
 
 /// Makes the fork of `from`, which is left as it is. It is on disk then.
@@ -92,7 +79,13 @@ pub fn successor(
 /// # Errors
 /// [`StoreError`], [`StoreError::NotSaid`] where there is no such prompt or request; of what was begun an empty thread may
 /// stay.
-pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Timestamp) -> Result<Forked, StoreError> {
+pub fn make(
+    layout: &Layout,
+    from: &ThreadId,
+    until: ForkPoint,
+    fork: Fork,
+    now: Timestamp,
+) -> Result<Forked, StoreError> {
     let said = layout.log(from)?;
     let (end, prompt) = end_of(&said, from, until)?;
     let Fork { directive, inputs, model, kind, limits, lineage, ceilings, changes } = fork;
@@ -231,23 +224,23 @@ impl NewThread {
 }
 
 /// The byte of a log at which `until` is, its end without one; and the prompt that is the next.
-fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<u64>, Option<Left>), StoreError> {
+fn end_of(log: &ThreadLog, from: &ThreadId, until: ForkPoint) -> Result<(Option<u64>, Option<Left>), StoreError> {
     let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
     let (mut said, chosen) = match until {
-        Until::End => return Ok((None, None)),
-        Until::Entry(at) => {
+        ForkPoint::End => return Ok((None, None)),
+        ForkPoint::Entry(at) => {
             let end = behind(log, at)?.ok_or_else(|| not_said(format!("entry {at:08x}")))?;
             return Ok(match end {
                 Behind::Prompt(left) => (Some(at), Some(left)),
                 Behind::Other(end) => (end, None),
             });
         }
-        Until::Prompt(back) => {
+        ForkPoint::Prompt(back) => {
             let Prompts { said, .. } = Prompts::of(log, until)?;
             let chosen = said.len().checked_sub(back).filter(|_| back > 0);
             (said, chosen)
         }
-        Until::Request(number) => {
+        ForkPoint::Request(number) => {
             let Prompts { said, at_request } = Prompts::of(log, until)?;
             (said, at_request.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1))
         }
@@ -315,14 +308,14 @@ struct Prompts {
 }
 
 impl Prompts {
-    fn of(log: &ThreadLog, until: Until) -> Result<Self, StoreError> {
+    fn of(log: &ThreadLog, until: ForkPoint) -> Result<Self, StoreError> {
         let (mut said, mut at_request) = (Vec::new(), None);
         for page in log::pages(log) {
             for (offset, record) in page?.lines.into_iter().filter_map(|line| Some((line.offset, line.record?))) {
                 if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = record.event {
                     said.push((offset, Left { text, files }));
                 } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
-                    && until == Until::Request(request)
+                    && until == ForkPoint::Request(request)
                 {
                     at_request = Some(said.len());
                 }
@@ -475,7 +468,7 @@ mod tests {
             ceilings,
             changes: Vec::new(),
         };
-        let id = make(&layout, &from, Until::End, fork.clone(), Timestamp(9)).unwrap().id;
+        let id = make(&layout, &from, ForkPoint::End, fork.clone(), Timestamp(9)).unwrap().id;
         let own = layout.log(&id).unwrap();
         assert!(!own.is_elsewhere() && layout.log(&from).unwrap().is_elsewhere());
         let events: Vec<Event> = log::pages(&own)
@@ -493,7 +486,7 @@ mod tests {
         ));
         assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");
         let said = |until| make(&layout, &from, until, fork.clone(), Timestamp(9));
-        let forked = said(Until::Prompt(1)).unwrap();
+        let forked = said(ForkPoint::Prompt(1)).unwrap();
         assert_eq!(forked.prompt.map(|left| left.text).as_deref(), Some("hello"));
         let text = std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
         assert!(!text.contains("hello") && !text.contains("cognition_out"), "{text}");
@@ -502,16 +495,19 @@ mod tests {
             .flat_map(|page| page.unwrap().lines.into_iter().map(|line| line.offset).collect::<Vec<_>>())
             .collect();
         let text = |forked: &Forked| std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
-        let before = said(Until::Entry(starts[1])).unwrap();
+        let before = said(ForkPoint::Entry(starts[1])).unwrap();
         assert!(before.prompt.is_some() && !text(&before).contains("hello"));
-        let behind = said(Until::Entry(starts[2])).unwrap();
+        let behind = said(ForkPoint::Entry(starts[2])).unwrap();
         assert!(behind.prompt.is_none() && text(&behind).contains("cognition_out"));
-        for until in
-            [Until::Entry(starts[0]), Until::Entry(starts[3]), Until::Entry(starts[2] + 1), Until::Entry(1 << 40)]
-        {
+        for until in [
+            ForkPoint::Entry(starts[0]),
+            ForkPoint::Entry(starts[3]),
+            ForkPoint::Entry(starts[2] + 1),
+            ForkPoint::Entry(1 << 40),
+        ] {
             assert!(matches!(said(until), Err(StoreError::NotSaid { .. })), "{until:?}");
         }
-        for until in [Until::Prompt(2), Until::Prompt(0), Until::Request(3)] {
+        for until in [ForkPoint::Prompt(2), ForkPoint::Prompt(0), ForkPoint::Request(3)] {
             assert!(matches!(said(until), Err(StoreError::NotSaid { .. })), "{until:?}");
         }
     }

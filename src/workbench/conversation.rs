@@ -1,14 +1,14 @@
 //! The conversation as a tree: what was said in every thread that goes on with the same words, to go on from any of it.
 
 use super::conversation_list::{ConversationList, Place};
-use super::fork::{ForkAt, Forking, SummaryAsked};
+use super::fork::{ForkAsked, Forking, SummaryAsked};
 use super::message::{Effect, Level, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, Picker, PickerKind};
 use super::thread_view::Destination;
-use crate::domain::ThreadId;
 use crate::domain::conversation::{Conversation, Listed, Row, Said, SaidKind};
+use crate::domain::{ForkPoint, ThreadId};
 use std::sync::Arc;
 
 impl Model {
@@ -27,8 +27,9 @@ impl Model {
         vec![Effect::LoadConversation { thread_id }]
     }
 
-    /// Reads the conversation again while it is listed.
+    /// Reads the conversation again where it is listed and something in it got a label.
     pub(super) fn reread_conversation(&mut self) -> Option<Effect> {
+        std::mem::take(&mut self.browser.conversation.labelled).then_some(())?;
         self.conversation_list()?;
         self.view.thread.clone().map(|thread_id| Effect::LoadConversation { thread_id })
     }
@@ -64,7 +65,7 @@ impl Model {
     }
 
     pub(super) fn conversation_entries(&self) -> Vec<Entry> {
-        let ConversationList { thread: Some(thread), conversation, listed } = &self.browser.conversation else {
+        let ConversationList { thread: Some(thread), conversation, listed, .. } = &self.browser.conversation else {
             return Vec::new();
         };
         let rows = conversation.rows(thread, *listed);
@@ -126,6 +127,7 @@ impl Model {
         let label = self.conversation_list()?.naming.take()?;
         let Some(Place { thread, said: Some(said), .. }) = self.chosen_entry() else { return Some(Vec::new()) };
         let label = Some(label).filter(|label| !label.trim().is_empty());
+        self.browser.conversation.labelled = true;
         Some(vec![Effect::Manage { thread_id: thread, upkeep: Upkeep::Label { target: said.id(), label } }])
     }
 
@@ -147,15 +149,8 @@ impl Model {
             self.say(Level::Info, "nothing is left behind from there that could be summarised");
             return Vec::new();
         }
-        self.leave_for(Destination::Fork {
-            thread_id: place.thread.clone(),
-            at: ForkAt::Entry(said.at),
-            model: None,
-            forking: Forking::There,
-            request: None,
-            summary: summarised.then(SummaryAsked::default),
-            changes: Vec::new(),
-        })
+        let fork = ForkAsked::of(place.thread.clone(), ForkPoint::Entry(said.at), Forking::Revise);
+        self.leave_for(Destination::Fork(ForkAsked { summary: summarised.then(SummaryAsked::default), ..fork }))
     }
 }
 

@@ -11,6 +11,8 @@ pub(super) struct ConversationList {
     pub(super) thread: Option<ThreadId>,
     pub(super) conversation: Conversation,
     pub(super) listed: Listed,
+    /// A label is on its way into a log.
+    pub(super) labelled: bool,
 }
 
 /// A line of the list.

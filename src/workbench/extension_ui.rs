@@ -1,16 +1,16 @@
 //! What extensions ask and show on the screen: when a question opens, and what becomes of its answer.
 
 use super::dialog::{DialogPanel, Dialogs};
-use super::fork::{ForkAt, Forking, SummaryAsked};
+use super::fork::{ForkAsked, Forking, SummaryAsked};
 use super::geometry;
 use super::message::Upkeep;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::{Destination, Link, Sent};
-use crate::domain::MoveTo;
 use crate::domain::conversation::entry_at;
 use crate::domain::{DialogReply, NumberedText, OpenDialog, ShownPlace};
+use crate::domain::{ForkPoint, MoveTo};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -101,15 +101,9 @@ impl Model {
                     thread_id: thread_id.clone(),
                     upkeep: Upkeep::Label { target: entry, label: Some(label) },
                 });
-                let mut effects = self.go_to(Destination::Fork {
-                    thread_id,
-                    at: ForkAt::Entry(at),
-                    model: None,
-                    forking: Forking::There,
-                    request: None,
-                    summary: summarised.then_some(SummaryAsked { instructions }),
-                    changes: Vec::new(),
-                });
+                let fork = ForkAsked::of(thread_id, ForkPoint::Entry(at), Forking::Revise);
+                let summary = summarised.then_some(SummaryAsked { instructions });
+                let mut effects = self.go_to(Destination::Fork(ForkAsked { summary, ..fork }));
                 effects.extend(labelled);
                 effects
             }

@@ -1,20 +1,7 @@
 //! What is known of a fork: a thread that begins with the words of another.
 
 use super::request::Compared;
-use crate::domain::{Attachment, ThreadId};
-
-/// Up to where a fork has what was said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForkAt {
-    /// All of it.
-    End,
-    /// Before the prompt at this place from the end, the newest being 1.
-    Prompt(usize),
-    /// Before the prompt that led to the request of this number.
-    Request(u32),
-    /// At what the line at this byte of the log says: without a prompt, with anything else.
-    Entry(u64),
-}
+use crate::domain::{Attachment, ForkPoint, LayerChange, ModelRef, ThreadId};
 
 /// What is left behind is told in short.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,12 +22,34 @@ pub struct LeftBranch {
 pub enum Forking {
     /// It is sent again.
     Again,
-    /// It is the draft, to be changed and sent.
+    /// It is the draft, to be changed and sent; without one the fork begins behind what was said.
     Revise,
     /// It stays, and so do its answers: the fork begins behind them.
     Here,
-    /// It is the draft, if there is one: the fork begins at an entry, whatever that is.
-    There,
+}
+
+/// A fork that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkAsked {
+    /// The thread whose words it begins with, and up to where.
+    pub from: ThreadId,
+    pub at: ForkPoint,
+    pub forking: Forking,
+    /// The model it has, else that of the thread.
+    pub model: Option<ModelRef>,
+    /// The request that the prompt led to.
+    pub request: Option<u32>,
+    /// Whether what is left behind is told in short.
+    pub summary: Option<SummaryAsked>,
+    /// What is otherwise in its requests.
+    pub changes: Vec<LayerChange>,
+}
+
+impl ForkAsked {
+    /// One that is like the thread it is of.
+    pub(super) fn of(from: ThreadId, at: ForkPoint, forking: Forking) -> Self {
+        Self { from, at, forking, model: None, request: None, summary: None, changes: Vec::new() }
+    }
 }
 
 /// A fork that was made (answer to [`Effect::Fork`](super::message::Effect)).

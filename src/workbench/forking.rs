@@ -1,13 +1,13 @@
 //! Trying again from an earlier place: a new thread begins with the same words up to there, and the old one stays as it is.
 
-use super::fork::{Begun, ForkAt, ForkMade, Forking, LeftBranch};
+use super::fork::{Begun, ForkAsked, ForkMade, Forking, LeftBranch};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::request::Compared;
 use super::thread_view::{Destination, Link};
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
-use crate::domain::{LayerChange, ModelRef, ThreadId, ToAttach};
+use crate::domain::{ForkPoint, LayerChange, ModelRef, ThreadId, ToAttach};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -33,10 +33,10 @@ impl Model {
         let back = prompts.len() - place;
         // Behind the answers of the prompt, which is before the next one.
         let at = match back - usize::from(forking == Forking::Here) {
-            0 => ForkAt::End,
-            back => ForkAt::Prompt(back),
+            0 => ForkPoint::End,
+            back => ForkPoint::Prompt(back),
         };
-        self.leave_for(Destination::Fork { thread_id, at, model, forking, request, summary: None, changes: Vec::new() })
+        self.leave_for(Destination::Fork(ForkAsked { model, request, ..ForkAsked::of(thread_id, at, forking) }))
     }
 
     /// How many prompts from the newest on there are to the one that led to a request, as far as the transcript is loaded.
@@ -73,15 +73,8 @@ impl Model {
         let thread_id = asked.whole.thread_id.clone();
         let changes = layers.map(|(layer, text)| LayerChange { id: layer.id.clone(), text: text.clone() }).collect();
         self.overlay = None;
-        self.leave_for(Destination::Fork {
-            thread_id,
-            at: ForkAt::Request(number),
-            model: None,
-            forking: Forking::Again,
-            request: Some(number),
-            summary: None,
-            changes,
-        })
+        let fork = ForkAsked::of(thread_id, ForkPoint::Request(number), Forking::Again);
+        self.leave_for(Destination::Fork(ForkAsked { request: Some(number), changes, ..fork }))
     }
 
     /// Shows the fork; the draft of the thread that is left stays there.

@@ -1,11 +1,11 @@
 //! Leaving the thread on the screen: extensions that want to be asked are asked before.
 
-use super::fork::ForkAt;
+use super::fork::ForkAsked;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::thread_view::{Destination, Link, Sent};
 use crate::domain::conversation::entry_id;
-use crate::domain::{Leaving, ThreadId};
+use crate::domain::{ForkPoint, Leaving, ThreadId};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -22,15 +22,14 @@ impl Model {
         let leaving = match &destination {
             Destination::New => Leaving::New,
             Destination::Open(thread_id) => Leaving::Open { thread_id: thread_id.clone() },
-            Destination::Fork { at: ForkAt::End, .. } => Leaving::Fork { back: None },
-            Destination::Fork { at: ForkAt::Request(number), .. } => {
-                Leaving::Fork { back: self.prompt_of_request(*number) }
-            }
-            Destination::Fork { at: ForkAt::Prompt(back), .. } => Leaving::Fork { back: Some(*back) },
-            Destination::Fork { thread_id, at: ForkAt::Entry(at), summary, .. } => {
-                let (thread_id, entry) = (thread_id.clone(), entry_id(*at));
-                Leaving::Entry { thread_id, entry, summarised: summary.is_some() }
-            }
+            Destination::Fork(ForkAsked { from, at, summary, .. }) => match at {
+                ForkPoint::End => Leaving::Fork { back: None },
+                ForkPoint::Prompt(back) => Leaving::Fork { back: Some(*back) },
+                ForkPoint::Request(number) => Leaving::Fork { back: self.prompt_of_request(*number) },
+                ForkPoint::Entry(at) => {
+                    Leaving::Entry { thread_id: from.clone(), entry: entry_id(*at), summarised: summary.is_some() }
+                }
+            },
         };
         vec![Effect::Send { id: self.sending(Sent::Leave(destination)), command: Command::Leave { leaving } }]
     }
@@ -40,9 +39,9 @@ impl Model {
         match destination {
             Destination::New => self.begin_new(),
             Destination::Open(thread_id) => self.show_thread(thread_id),
-            Destination::Fork { thread_id, at, model, forking, request, summary, changes } => {
-                let shown = self.view.thread.clone().unwrap_or_else(|| thread_id.clone());
-                vec![Effect::Fork { thread_id, shown, at, model, forking, request, summary, changes }]
+            Destination::Fork(asked) => {
+                let shown = self.view.thread.clone().unwrap_or_else(|| asked.from.clone());
+                vec![Effect::Fork { shown, asked: Box::new(asked) }]
             }
         }
     }

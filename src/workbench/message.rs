@@ -3,7 +3,7 @@
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::export_form::ExportForm;
-use super::fork::{ForkAt, ForkMade, Forking, SummaryAsked};
+use super::fork::{ForkAsked, ForkMade};
 pub use super::rows::{PipelineLine, PromptRow};
 
 use super::changes::{Changes, Which};
@@ -14,8 +14,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::conversation::Conversation;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, LayerChange, ModelRef, NoteKind, Problem, Record,
-    ThreadId, ToAttach, ToDraw, Values,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
+    ToAttach, ToDraw, Values,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -540,18 +540,11 @@ pub enum Effect {
         thread_id: ThreadId,
         before: u64,
     },
-    /// Make a thread that begins with the words of this one up to there.
+    /// Make a thread that begins with the words of another.
     Fork {
-        thread_id: ThreadId,
-        /// The one on the screen.
+        /// The thread on the screen.
         shown: ThreadId,
-        at: ForkAt,
-        model: Option<ModelRef>,
-        forking: Forking,
-        /// The request that the prompt led to.
-        request: Option<u32>,
-        summary: Option<SummaryAsked>,
-        changes: Vec<LayerChange>,
+        asked: Box<ForkAsked>,
     },
     /// Read the conversation that the thread is of (answer: [`Message::Conversation`]).
     LoadConversation {

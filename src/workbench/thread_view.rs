@@ -4,16 +4,14 @@
 use super::approval::Approvals;
 use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
-use super::fork::{ForkAt, Forking, SummaryAsked};
+use super::fork::ForkAsked;
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{
-    Event, Foreground, LayerChange, ModelRef, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList,
-};
+use crate::domain::{Event, Foreground, Record, RequestEvent, ThreadId, Timestamp, ToAttach, TodoList};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,16 +119,8 @@ pub(super) enum Sent {
 pub(super) enum Destination {
     New,
     Open(ThreadId),
-    /// To a fork that is to be made: see `Effect::Fork`.
-    Fork {
-        thread_id: ThreadId,
-        at: ForkAt,
-        model: Option<ModelRef>,
-        forking: Forking,
-        request: Option<u32>,
-        summary: Option<SummaryAsked>,
-        changes: Vec<LayerChange>,
-    },
+    /// To a fork that is to be made.
+    Fork(ForkAsked),
 }
 
 /// What belongs to the one thread that is shown. What is of the screen, such as the draft, stays when another is shown.

@@ -3,10 +3,10 @@
 use super::{Session, id, session};
 use crate::domain::conversation::{Branch, BranchedFrom, Conversation, Said, SaidKind};
 use crate::domain::{
-    Assembly, Channel, ContentHash, Decision, Layer, LayerChange, LayerKind, Lifetime, ModelRef, Origin, ThreadId,
-    Timestamp, TokenCount,
+    Assembly, Channel, ContentHash, Decision, ForkPoint, Layer, LayerChange, LayerKind, Lifetime, ModelRef, Origin,
+    ThreadId, Timestamp, TokenCount,
 };
-use crate::workbench::fork::{ForkAt, Forking, SummaryAsked};
+use crate::workbench::fork::{ForkAsked, Forking, SummaryAsked};
 use crate::workbench::message::{RequestShown, Upkeep};
 use crate::workbench::request::{AssembledRequest, WhatIf};
 use crate::workbench::{Effect, Link, Message};
@@ -54,9 +54,8 @@ fn labels(session: &Session) -> Vec<String> {
 }
 
 fn fork(at: u64, summary: Option<SummaryAsked>) -> Effect {
-    let forking = Forking::There;
-    let (thread_id, shown, at) = (id(), id(), ForkAt::Entry(at));
-    Effect::Fork { thread_id, shown, at, model: None, forking, request: None, summary, changes: Vec::new() }
+    let asked = ForkAsked::of(id(), ForkPoint::Entry(at), Forking::Revise);
+    Effect::Fork { shown: id(), asked: Box::new(ForkAsked { summary, ..asked }) }
 }
 
 #[test]
@@ -143,9 +142,8 @@ fn what_would_be_is_sent_in_a_fork() {
     assert!(session.model.notice().unwrap().text.contains("ls cannot be changed in a fork"));
     session.model.browser.what_if = Some((as_if(0), Box::new(shown)));
     let change = LayerChange { id: "team/rule".to_owned(), text: None };
-    let (at, forking, summary) = (ForkAt::Request(4), Forking::Again, None);
-    let (thread_id, shown) = (id(), id());
-    let fork =
-        Effect::Fork { thread_id, shown, at, model: None, forking, request: Some(4), summary, changes: vec![change] };
+    let asked = ForkAsked::of(id(), ForkPoint::Request(4), Forking::Again);
+    let asked = ForkAsked { request: Some(4), changes: vec![change], ..asked };
+    let fork = Effect::Fork { shown: id(), asked: Box::new(asked) };
     assert_eq!(asks(&mut session), Some(fork));
 }
