@@ -105,7 +105,10 @@ fn branch(layout: &Layout, row: &ThreadEntry) -> Result<Branch, StoreError> {
     let handed_off = *origin == ThreadOrigin::Handoff && until.is_none();
     let from = previous.clone().filter(|_| handed_off || until.is_some());
     let from = from.map(|thread| BranchedFrom { thread, until: until.unwrap_or(u64::MAX), handed_off });
-    Ok(Branch { thread: row.thread_id.clone(), title: row.title.clone(), from, copied, said })
+    // The list of threads learns a moment later what a thread is called than its log has the prompt.
+    let first = || said.iter().skip(copied).find(|said| said.kind == SaidKind::Prompt).map(|said| said.text.clone());
+    let title = if row.title.is_empty() { first().unwrap_or_default() } else { row.title.clone() };
+    Ok(Branch { thread: row.thread_id.clone(), title, from, copied, said })
 }
 
 /// What an event says, and how it begins.
