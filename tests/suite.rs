@@ -53,6 +53,7 @@ mod one_truth;
 mod pages;
 mod pi_sessions;
 mod pipeline;
+mod pipeline_screen;
 mod primaries;
 mod project;
 mod promises;

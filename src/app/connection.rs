@@ -39,8 +39,8 @@ pub(super) enum Reach {
     Find,
     /// Starting one if need be: a call waits there for the person.
     Host,
-    /// Starting one if need be, then sending this command with its number. The workbench hears the answer.
-    Start(u64, Command),
+    /// Starting one if need be, then sending these commands with their numbers. The workbench hears the answers.
+    Start(Vec<(u64, Command)>),
 }
 
 impl Connection {
@@ -145,11 +145,13 @@ impl Link {
         };
         let mut sender = client.sender();
         self.may_approve.store(client.may_approve(), Ordering::Relaxed);
-        // The command goes first: whoever may talk from here on may also say goodbye.
-        if let Reach::Start(id, command) = reach
-            && sender.command(id, command).await.is_err()
-        {
-            tracing::debug!("the worker was gone before the first command");
+        // The commands go first: whoever may talk from here on may also say goodbye.
+        if let Reach::Start(commands) = reach {
+            for (id, command) in commands {
+                if sender.command(id, command).await.is_err() {
+                    tracing::debug!("the worker was gone before the first command");
+                }
+            }
         }
         ready.send_replace(Some(sender.clone()));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;

@@ -7,6 +7,7 @@ use super::notices::{failed, notice};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
 use super::servers;
+use super::terminal_effect::TerminalEffect;
 use super::{export, forking, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
@@ -57,6 +58,8 @@ pub(super) struct EffectRunner {
     writes: JoinSet<()>,
     pages: mpsc::Receiver<PageRead>,
     page_sender: mpsc::Sender<PageRead>,
+    /// What the next worker is told before anything else.
+    first: Vec<(u64, Command)>,
 }
 
 /// The largest history of prompts that is read, in bytes.
@@ -91,6 +94,7 @@ impl EffectRunner {
             writes: JoinSet::new(),
             pages,
             page_sender,
+            first: Vec::new(),
         }
     }
 
@@ -114,7 +118,7 @@ impl EffectRunner {
 
     /// Carries out one effect; those that need the terminal come back.
     #[expect(clippy::too_many_lines, reason = "one arm for each effect")]
-    pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
+    pub(super) fn perform(&mut self, effect: Effect) -> Option<TerminalEffect> {
         match effect {
             Effect::Start { directive, model, inputs, id, first } => {
                 self.start(NewThread { directive, model, inputs }, id, first);
@@ -122,7 +126,8 @@ impl EffectRunner {
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
-                self.revive(thread_id, from, Reach::Start(id, command));
+                let commands = self.behind_first(id, command);
+                self.revive(thread_id, from, Reach::Start(commands));
             }
             Effect::Send { id, command } => self.send(id, command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
@@ -161,14 +166,19 @@ impl EffectRunner {
                 self.answer(move || Message::BackgroundCommands(background::read(&layout, &thread_id)));
             }
             Effect::LoadState { thread_id } => self.load_state(thread_id),
-            Effect::LoadPaused { hash } => {
-                let layout = self.layout();
-                self.answer(move || Message::Paused(pipeline::paused(&layout, &hash)));
+            Effect::LoadPaused { hash } => self.list(move |setup| Message::Paused(pipeline::paused(setup, &hash))),
+            Effect::LoadPipeline { thread_id } => self.list(move |setup| {
+                let told = pipeline::told(setup, thread_id.as_ref());
+                Message::Pipeline(thread_id, told)
+            }),
+            Effect::ReadPipeline { id, what } => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.reads.spawn(async move {
+                    let text = pipeline::text(setup, what).await;
+                    let _ending = messages.send(Message::ItemText { kind: "step", id, text }).await;
+                });
             }
-            Effect::LoadPipeline { thread_id, paused } => {
-                let layout = self.layout();
-                self.answer(move || Message::Pipeline(pipeline::told(&layout, &thread_id, paused.as_ref())));
-            }
+            Effect::SayFirst { id, command } => self.first.push((id, command)),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::Peek { thread_id, number } => self.peek(thread_id, number),
             Effect::StopPeek => self.looking = None,
@@ -238,19 +248,18 @@ impl EffectRunner {
                 let text = listing::text(setup, kind, &id);
                 Message::ItemText { kind, id, text }
             }),
-            effect @ (Effect::Copy(_)
-            | Effect::OpenFile(_)
-            | Effect::RunForeground(_)
-            | Effect::Edit(_)
-            | Effect::EditValue(..)
-            | Effect::ShowText(_)
-            | Effect::ToggleMouse
-            | Effect::Attention(_)
-            | Effect::Suspend
-            | Effect::Redraw
-            | Effect::Quit) => {
-                return Some(effect);
-            }
+            Effect::Copy(text) => return Some(TerminalEffect::Copy(text)),
+            Effect::OpenFile(source) => return Some(TerminalEffect::OpenFile(source)),
+            Effect::RunForeground(wanted) => return Some(TerminalEffect::RunForeground(wanted)),
+            Effect::Edit(text) => return Some(TerminalEffect::Edit(text)),
+            Effect::EditValue(what, text) => return Some(TerminalEffect::EditValue(what, text)),
+            Effect::ShowText(text) => return Some(TerminalEffect::ShowText(text)),
+            Effect::ToggleMouse => return Some(TerminalEffect::ToggleMouse),
+            Effect::Attention(text) => return Some(TerminalEffect::Attention(text)),
+            Effect::Suspend => return Some(TerminalEffect::Suspend),
+            Effect::Redraw => return Some(TerminalEffect::Redraw),
+            // The loop has seen it.
+            Effect::Quit => {}
         }
         None
     }
@@ -336,6 +345,13 @@ impl EffectRunner {
         }
     }
 
+    /// The commands for a worker that is about to start.
+    fn behind_first(&mut self, id: u64, command: Command) -> Vec<(u64, Command)> {
+        let mut commands = std::mem::take(&mut self.first);
+        commands.push((id, command));
+        commands
+    }
+
     fn connect(&mut self, thread_id: ThreadId, from: u64, reach: Reach) {
         let messages = self.messages.clone();
         let connection = Connection::open(self.launcher.clone(), thread_id, from, reach, messages);
@@ -354,7 +370,8 @@ impl EffectRunner {
                 let opened =
                     Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };
                 self.tell(opened);
-                self.connect(thread_id, 0, Reach::Start(number, first));
+                let commands = self.behind_first(number, first);
+                self.connect(thread_id, 0, Reach::Start(commands));
             }
             Err(why) => self.tell(notice(Level::Error, why)),
         }
@@ -658,6 +675,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         todo: None,
         background: Vec::new(),
         handling: None,
+        breakpoints: Vec::new(),
         extensions: Box::default(),
     }
 }

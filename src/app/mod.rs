@@ -30,6 +30,7 @@ mod run;
 mod servers;
 mod shutdown;
 mod taking_back;
+mod terminal_effect;
 mod theme;
 mod thread_rows;
 mod trusting;

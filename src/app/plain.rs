@@ -5,6 +5,7 @@ use super::Shutdown;
 use super::effect_runner::EffectRunner;
 use super::reload::keymap;
 use super::run::{AppError, Opening, options};
+use super::terminal_effect::TerminalEffect;
 use super::theme::ThemeSource;
 use crate::domain::Bounds;
 use crate::ports::{Clock, SystemClock};
@@ -119,22 +120,21 @@ impl Plain {
             if matches!(effect, Effect::Colour(_)) {
                 continue;
             }
+            self.model.quitting |= effect == Effect::Quit;
             // Those that need a terminal come back.
             let Some(effect) = self.performer.perform(effect) else { continue };
-            if effect == Effect::Quit {
-                self.model.quitting = true;
-            } else if let Effect::Copy(text) | Effect::ShowText(text) = &effect {
+            if let TerminalEffect::Copy(text) | TerminalEffect::ShowText(text) = &effect {
                 print(&as_lines(text))?;
-            } else if let Effect::RunForeground(wanted) = &effect {
+            } else if let TerminalEffect::RunForeground(wanted) = &effect {
                 print(&as_lines(&format!(
                     "{} wants the terminal for a program, which needs the screen",
                     wanted.program.from
                 )))?;
                 self.update(Message::ForegroundOver { id: wanted.id, code: None })?;
-            } else if let Effect::OpenFile(source) = &effect {
+            } else if let TerminalEffect::OpenFile(source) = &effect {
                 let line = source.line.map(|line| format!(", line {line}")).unwrap_or_default();
                 print(&as_lines(&format!("Its file is {}{line}", source.file.display())))?;
-            } else if effect != Effect::Redraw {
+            } else if effect != TerminalEffect::Redraw {
                 print("That needs the screen: levain without --plain has it.\n\n")?;
             }
         }

@@ -8,6 +8,7 @@ use super::fault;
 use super::foreground;
 use super::pacer::{Pacer, until};
 use super::reload::{FileChange, Fresh, Reload, keymap};
+use super::terminal_effect::TerminalEffect;
 use super::theme::ThemeSource;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::{ModelRef, Problem, ThreadId, Timestamp};
@@ -111,7 +112,7 @@ struct App {
     /// Whether the last frame could not show all.
     behind: bool,
     /// Effects that need the terminal, in order.
-    terminal_effects: Vec<Effect>,
+    terminal_effects: Vec<TerminalEffect>,
     theme: ThemeSource,
     /// The model that the settings name.
     usual: Option<ModelRef>,
@@ -422,14 +423,14 @@ impl App {
     /// Carries out an effect that needs the terminal.
     async fn with_terminal(
         &mut self,
-        effect: Effect,
+        effect: TerminalEffect,
         tty: &Tty,
         guard: &mut Guard,
         screen: &mut Screen,
         input: &mut Option<Input>,
     ) -> io::Result<()> {
         match effect {
-            Effect::Copy(text) => {
+            TerminalEffect::Copy(text) => {
                 let path = clipboard::copy(tty, &text, std::env::var_os("TMUX").is_some())?;
                 let (level, text) = if let Some(path) = path {
                     (Level::Info, format!("copied {} characters {path}", text.chars().count()))
@@ -444,12 +445,12 @@ impl App {
                 };
                 self.update(Message::Notice { level, text });
             }
-            Effect::Attention(text) => attention::call(tty, &text, self.calls.bell, self.calls.notify)?,
-            Effect::Redraw => screen.forget()?,
-            Effect::ToggleMouse => {
+            TerminalEffect::Attention(text) => attention::call(tty, &text, self.calls.bell, self.calls.notify)?,
+            TerminalEffect::Redraw => screen.forget()?,
+            TerminalEffect::ToggleMouse => {
                 self.give_mouse(!guard.has_mouse(), guard)?;
             }
-            Effect::Suspend => {
+            TerminalEffect::Suspend => {
                 // The reader is stopped first: two must never share the keyboard.
                 drop(input.take());
                 guard.pause();
@@ -458,72 +459,28 @@ impl App {
                 self.take_back(guard, screen, input, tty)?;
                 self.update(Message::Resumed);
             }
-            Effect::Edit(text) => {
+            TerminalEffect::Edit(text) => {
                 let edited = self.edited(&text, (guard, screen, input, tty)).await?;
                 self.update(edited.map_or_else(|text| Message::Notice { level: Level::Error, text }, Message::Edited));
             }
-            Effect::EditValue(what, text) => {
+            TerminalEffect::EditValue(what, text) => {
                 let edited = self.edited(&text, (guard, screen, input, tty)).await?;
                 self.update(match edited {
                     Ok(text) => Message::ValueEdited(what, text),
                     Err(text) => Message::Notice { level: Level::Error, text },
                 });
             }
-            Effect::ShowText(text) => {
+            TerminalEffect::ShowText(text) => {
                 self.away(show(&text), (guard, screen, input, tty)).await?;
             }
-            Effect::RunForeground(wanted) => {
+            TerminalEffect::RunForeground(wanted) => {
                 let ran = foreground::run(&wanted.program);
                 let code = self.away(ran, (guard, screen, input, tty)).await?.and_then(|status| status.code());
                 self.update(Message::ForegroundOver { id: wanted.id, code });
             }
-            Effect::OpenFile(source) => {
+            TerminalEffect::OpenFile(source) => {
                 self.away(open(&source), (guard, screen, input, tty)).await?;
             }
-            Effect::Start { .. }
-            | Effect::LoadDirectives
-            | Effect::Colour(_)
-            | Effect::Draw { .. }
-            | Effect::LoadItems
-            | Effect::ReadItem { .. }
-            | Effect::LoadFiles
-            | Effect::LoadPrompts
-            | Effect::Export { .. }
-            | Effect::Open { .. }
-            | Effect::LoadRequest { .. }
-            | Effect::LoadBeside { .. }
-            | Effect::PreviewRequest { .. }
-            | Effect::ViewRequest { .. }
-            | Effect::WhatIf(_)
-            | Effect::LoadBasis(_)
-            | Effect::Revive { .. }
-            | Effect::Send { .. }
-            | Effect::LoadOlder { .. }
-            | Effect::LoadThreads
-            | Effect::LoadArchived
-            | Effect::LoadChanges(_)
-            | Effect::LoadConversation { .. }
-            | Effect::TakeBack(..)
-            | Effect::ExportRegistry
-            | Effect::LoadBudget { .. }
-            | Effect::LoadState { .. }
-            | Effect::LoadBackground { .. }
-            | Effect::AskServers(_)
-            | Effect::LoadTimeline { .. }
-            | Effect::LoadPostmortem { .. }
-            | Effect::LoadPaused { .. }
-            | Effect::LoadPipeline { .. }
-            | Effect::Fork { .. }
-            | Effect::Peek { .. }
-            | Effect::StopPeek
-            | Effect::Manage { .. }
-            | Effect::LoadTrust
-            | Effect::TrustProject { .. }
-            | Effect::LookForRunning
-            | Effect::LoadHistory
-            | Effect::LoadModels
-            | Effect::Remember(_)
-            | Effect::Quit => {}
         }
         Ok(())
     }

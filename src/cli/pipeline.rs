@@ -2,7 +2,7 @@
 //! before one.
 
 use super::failure::{Failure, written};
-use super::{Common, find, runtime};
+use super::{Common, ExtensionOptions, find, runtime};
 use crate::context::diff::unified;
 use crate::domain::command::{Breakpoint, Command, Resume};
 use crate::domain::{Stage, Step, ThreadId};
@@ -62,6 +62,8 @@ struct RunArguments {
     /// Give it this event instead: a file with JSON, or - for the standard input
     #[arg(long, value_name = "FILE")]
     event: Option<String>,
+    #[command(flatten)]
+    extensions: ExtensionOptions,
 }
 
 #[derive(Debug, Args)]
@@ -76,6 +78,9 @@ struct BreakArguments {
 
 #[derive(Debug, Args)]
 struct ResumeArguments {
+    /// Pause again before the next handler
+    #[arg(long, conflicts_with_all = ["skip", "abort", "value"])]
+    step: bool,
     /// Go on without this handler
     #[arg(long, conflicts_with_all = ["abort", "value"])]
     skip: bool,
@@ -88,7 +93,12 @@ struct ResumeArguments {
 }
 
 pub(super) fn run(common: &Common, arguments: &PipelineArguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let setup = match &arguments.command {
+        Some(PipelineCommand::Run(run)) => run.extensions.gather(common, None)?,
+        Some(PipelineCommand::List | PipelineCommand::Break(_) | PipelineCommand::Resume(_)) | None => {
+            Setup::gather(common.project.as_deref(), common.arguments(None))?
+        }
+    };
     let thread = || match &arguments.thread {
         Some(id) => find::thread(&setup, id),
         None => find::newest(&setup),
@@ -102,6 +112,7 @@ pub(super) fn run(common: &Common, arguments: &PipelineArguments) -> Result<Exit
         }
         Some(PipelineCommand::Resume(how)) => {
             let how = match how {
+                ResumeArguments { step: true, .. } => Resume::Step,
                 ResumeArguments { skip: true, .. } => Resume::Skip,
                 ResumeArguments { abort: true, .. } => Resume::Abort,
                 ResumeArguments { value, .. } => Resume::Continue { value: value.as_deref().map(read).transpose()? },

@@ -296,7 +296,7 @@ colour = "red"
             [
                 "mine.toml:3: there is no command `prompt.sned`; did you mean `prompt.send`?",
                 "mine.toml:5: `hyper-s` is no key; write for example ctrl-p, alt-enter, F1 or ?",
-                "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, waiting, anywhere, reading, search, completion, form, picker, list, threads, items, layers, preview, sheet, changes, queue, conversation, pager",
+                "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, waiting, anywhere, reading, search, completion, form, picker, list, threads, items, layers, preview, sheet, changes, queue, conversation, steps, pager",
                 "mine.toml:8: a key is a text; write for example \"ctrl-p\"",
                 "mine.toml:10: `colour` is unknown here; keys stand in the list `bind`",
             ]

@@ -49,6 +49,8 @@ pub enum Context {
     Queue,
     /// What was said in a conversation.
     Conversation,
+    /// The handlers of a pipeline.
+    Steps,
     /// The inputs of a directive are being given.
     Form,
 }
@@ -81,12 +83,13 @@ impl Context {
             Self::Changes => "changes",
             Self::Queue => "queue",
             Self::Conversation => "conversation",
+            Self::Steps => "steps",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -110,6 +113,7 @@ impl Context {
         Self::Changes,
         Self::Queue,
         Self::Conversation,
+        Self::Steps,
         Self::Pager,
     ];
 
@@ -140,6 +144,7 @@ impl Context {
             Self::Changes => "Files that the thread changed",
             Self::Queue => "Queued messages",
             Self::Conversation => "The conversation as a tree",
+            Self::Steps => "The pipeline",
             Self::Form => "Giving a directive its inputs",
         }
     }
@@ -388,10 +393,19 @@ commands! {
     ThreadChanges "thread.changes" "Take back its changes" "List the files that the thread changed with its file tools, and take them back." / "undo" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
-    PipelineShow "pipeline.show" "Pipeline" "Show what handlers did with prompts and requests, and the value at a breakpoint." / "pipeline" {Thread};
-    PipelineBreak "pipeline.break" "Breakpoint" "Pause before handlers: /break STAGE or /break STAGE:HANDLER; /break removes all." / "break" {Worker};
+    PipelineShow "pipeline.show" "Pipeline" "List what handlers did with prompts and requests, set breakpoints, go on from one, ask a handler again." / "pipeline";
+    PipelineBreak "pipeline.break" "Breakpoint" "Pause before handlers: /break STAGE, /break STAGE:HANDLER, either with contains TEXT; /break off removes all." / "break";
     DialogAnswer "dialog.answer" "Answer an extension" "Show the question of an extension that waits for you." / "answer" {Worker};
-    PipelineGo "pipeline.go" "Continue from a breakpoint" "Continue; /go edit changes the value first, /go skip leaves the handler out, /go abort gives up." / "go" {Worker};
+    PipelineGo "pipeline.go" "Continue from a breakpoint" "Continue; /go next pauses before the next handler, /go edit changes the value first, /go skip leaves the handler out, /go abort gives up." / "go" {Worker};
+    StepOpen "step.open" "Open" "Open the file of the chosen handler; at a breakpoint, change the value in $EDITOR and continue with that." [hidden];
+    StepView "step.view" "What is shown" "Show what the handler changed, what it got, what it made of that." [hidden];
+    StepAgain "step.again" "Ask again" "Ask the chosen handler again, as it is written now, with what it got then. Nothing is sent." [hidden];
+    StepBreak "step.break" "Breakpoint on or off" "Pause before the chosen handler, or no more." [hidden];
+    StepBreakStage "step.break_stage" "Breakpoint at the stage" "Pause before every handler of the stage, or no more." [hidden];
+    StepGo "step.go" "Continue" "Continue from the breakpoint." [hidden];
+    StepNext "step.next" "Next handler" "Continue, and pause before the next handler." [hidden];
+    StepSkip "step.skip" "Skip the handler" "Continue from the breakpoint without the handler." [hidden];
+    StepAbort "step.abort" "Give up" "Give up the turn at the breakpoint." [hidden];
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadStopTree "thread.stop_tree" "Stop the tree" "Stop the chosen thread and every thread below it that runs." / "stop-tree" {Thread};
     ThreadKill "thread.kill" "Kill the thread" "End the chosen thread at once, whatever it does; repeat to confirm." [hidden];

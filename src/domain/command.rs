@@ -214,6 +214,8 @@ pub enum Resume {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
     },
+    /// The same, and it stands still again before the next handler, whichever that is.
+    Step,
     /// Without this handler.
     Skip,
     /// Not at all: what was on its way stays where it was.
@@ -260,6 +262,9 @@ pub struct State {
     /// The handler of the pipeline that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
+    /// Where it stands still before handlers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakpoints: Vec<Breakpoint>,
     /// What extensions of the thread ask, show and offer.
     #[serde(flatten)]
     pub extensions: Box<OfExtensions>,

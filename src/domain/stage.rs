@@ -133,6 +133,32 @@ impl Stage {
         !matches!(self.merge(), Merge::Fixed | Merge::Observe)
     }
 
+    /// What is on its way there, for people.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Input => "What you typed, before anything is made of it.",
+            Self::BeforeAgentStart => "Once for each prompt: messages that go along with it, and the system text.",
+            Self::Context => "Before each call of the model: the messages of the conversation.",
+            Self::BeforeProviderRequest => "Before each call of the model: the request in its provider's form.",
+            Self::ToolCall => "Before a tool runs: its arguments.",
+            Self::ToolResult => "After a tool has run: its result.",
+            Self::SessionBeforeCompact => "Before older messages give way to a summary.",
+            Self::Skill | Self::Template => "The skill or template that a prompt names.",
+            Self::SessionStart
+            | Self::AgentStart
+            | Self::TurnStart
+            | Self::MessageEnd
+            | Self::ToolExecutionStart
+            | Self::ToolExecutionEnd
+            | Self::TurnEnd
+            | Self::AgentEnd
+            | Self::SessionCompact
+            | Self::ModelSelect
+            | Self::SessionShutdown => "Something that happened: nobody waits for who is told of it.",
+        }
+    }
+
     /// Whether handlers can be written for it.
     #[must_use]
     pub fn takes_handlers(self) -> bool {

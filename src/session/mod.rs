@@ -59,5 +59,5 @@ pub use factory::Factory;
 pub use forking::fork;
 pub use model_registry::Models;
 pub use orchestrator::Orchestrator;
-pub use setup::{Chosen, Setup};
+pub use setup::{Chosen, Setup, program};
 pub use toolbox::{built_in, capability};

@@ -318,8 +318,9 @@ impl Setup {
         })
     }
 
-    /// What workers are told of extensions, as their command line.
-    fn worker_arguments(&self) -> Vec<String> {
+    /// What another process of this program is told of extensions, as its command line.
+    #[must_use]
+    pub fn worker_arguments(&self) -> Vec<String> {
         let files = self.arguments.extensions.iter().map(|file| format!("--extension={}", file.display()));
         files.chain(self.arguments.flags.iter().map(|flag| format!("--flag={flag}"))).collect()
     }
@@ -453,6 +454,6 @@ fn wish(items: &Items, directive: &str) -> Option<ModelWish> {
 }
 
 /// This program's own file.
-pub(super) fn program() -> std::io::Result<PathBuf> {
+pub fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

@@ -8,6 +8,7 @@ use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, Promp
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
+use super::pipeline_list::{PipelineRows, StepView};
 use super::request::{AssembledRequest, Compared, WhatIf};
 use crate::domain::{Severity, WireForm};
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ pub struct ContextBrowser {
     pub(super) runs: Option<ProjectRuns>,
     pub(super) taking_back: TakingBack,
     pub(super) conversation: ConversationList,
+    pub pipeline: PipelineRows,
+    pub(super) step_view: StepView,
     /// The model that is chosen answers the last prompt again.
     pub(super) fork_model: bool,
     /// The request that the next one to be shown is compared with.
@@ -225,6 +228,7 @@ impl Model {
         let mut effects: Vec<Effect> = self.want_basis().into_iter().collect();
         self.follow_layer();
         self.follow_change();
+        effects.extend(self.follow_step());
         if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
             let shown = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
             if !shown {

@@ -6,6 +6,7 @@ use super::picker::{AUTO, Choice, Entry};
 use super::thread_order;
 use super::thread_row::ThreadRow;
 use crate::commands::{CommandId, Context, Group, TABLE};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Model {
@@ -20,9 +21,9 @@ impl Model {
                 choice: Choice::Command(command.id),
                 body: None,
                 group: Some(match self.recent.iter().position(|recent| *recent == command.id) {
-                    _ if obstacle.is_some() => "not now",
-                    Some(_) => "recent",
-                    None => command.group().title(),
+                    _ if obstacle.is_some() => "not now".into(),
+                    Some(_) => "recent".into(),
+                    None => command.group().title().into(),
                 }),
                 label: command.title.to_owned(),
                 detail: obstacle.map_or_else(|| self.keys_of(command.id, &contexts), str::to_owned),
@@ -77,7 +78,7 @@ impl Model {
             current: Some(&row.thread_id) == self.view.thread.as_ref(),
             choice: Choice::Thread(row),
             body: None,
-            group,
+            group: group.map(Cow::Borrowed),
         };
         thread_order::arranged(self.thread_order, self.archived.as_ref().unwrap_or(&self.threads))
             .into_iter()

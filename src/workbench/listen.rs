@@ -466,10 +466,13 @@ impl Model {
         if self.view.state.as_ref().is_some_and(|before| !before.extensions.drawn.draws_as(drawn)) {
             self.view.transcript.forget_drawings();
         }
+        self.view.breakpoints.clone_from(&state.breakpoints);
+        let handled = self.view.handling().cloned();
         self.view.state = Some(state);
         self.follow_approvals();
         self.show_queue();
-        if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
+        let lists = changed && super::geometry::shows_panel(self);
+        self.pipeline_moved(handled.as_ref()).into_iter().chain(lists.then_some(Effect::LoadThreads)).collect()
     }
 }
 

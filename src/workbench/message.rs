@@ -4,9 +4,10 @@ use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::export_form::ExportForm;
 use super::fork::{ForkAsked, ForkMade};
-pub use super::rows::{PipelineLine, PromptRow};
+pub use super::rows::PromptRow;
 
 use super::changes::{Changes, Which};
+use super::pipeline_list::{PipelineRows, PipelineText};
 use super::request::{AssembledRequest, EditedValue, PageContent, View, WhatIf};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
@@ -179,7 +180,7 @@ pub enum Message {
     /// `$EDITOR` came back with this value.
     ValueEdited(EditedValue, String),
     /// What handlers did, and the value at a breakpoint.
-    Pipeline(Result<(Vec<PipelineLine>, Option<String>), String>),
+    Pipeline(Option<ThreadId>, Result<PipelineRows, String>),
     /// What these notices told of was mended.
     Mended(Vec<String>),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -290,7 +291,7 @@ impl Message {
             Self::State(_) => "state",
             Self::Paused(_) => "paused",
             Self::ValueEdited(..) => "value edited",
-            Self::Pipeline(_) => "pipeline",
+            Self::Pipeline(..) => "pipeline",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -608,10 +609,19 @@ pub enum Effect {
     LoadPaused {
         hash: ContentHash,
     },
-    /// Read what handlers did in a thread, and the value at which it is paused.
+    /// Read what handlers did in a thread, and which there are.
     LoadPipeline {
-        thread_id: ThreadId,
-        paused: Option<ContentHash>,
+        thread_id: Option<ThreadId>,
+    },
+    /// Read a text for a row of the pipeline (answer: [`Message::ItemText`]).
+    ReadPipeline {
+        id: String,
+        what: PipelineText,
+    },
+    /// Tell the next worker this before anything else.
+    SayFirst {
+        id: u64,
+        command: Command,
     },
     /// Show the text in `$EDITOR`; what is changed there is lost.
     ShowText(String),

@@ -55,6 +55,7 @@ mod peeking;
 mod perform;
 pub mod picker;
 mod pipeline;
+pub mod pipeline_list;
 pub mod pointer;
 mod queue;
 mod reading;
@@ -83,8 +84,8 @@ pub use context_browser::{ContextBrowser, Preview};
 pub use export_form::ExportForm;
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews, PipelineLine,
-    ProjectRuns, PromptRow, RequestShown, Source, Upkeep,
+    Button, DirectiveChoice, Effect, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews, ProjectRuns,
+    PromptRow, RequestShown, Source, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

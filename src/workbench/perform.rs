@@ -97,7 +97,16 @@ impl Model {
             CommandId::ThreadChanges => return self.ask_changes(None),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
-            CommandId::PipelineShow => return self.ask_pipeline(),
+            CommandId::PipelineShow => return self.show_pipeline(),
+            CommandId::StepOpen
+            | CommandId::StepView
+            | CommandId::StepAgain
+            | CommandId::StepBreak
+            | CommandId::StepBreakStage
+            | CommandId::StepGo
+            | CommandId::StepNext
+            | CommandId::StepSkip
+            | CommandId::StepAbort => return self.with_step(command),
             CommandId::PipelineBreak | CommandId::PipelineGo | CommandId::ServersShow => {
                 return self.with_words(command, "").unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|why| {
                     self.say(Level::Info, why);
@@ -387,6 +396,7 @@ impl Model {
             PickerKind::Changes => self.change_entries(),
             PickerKind::Trust => self.trust_entries(),
             PickerKind::Conversation => self.conversation_entries(),
+            PickerKind::Pipeline => self.pipeline_entries(),
         }
     }
 
@@ -475,6 +485,7 @@ impl Model {
             self.overlay = Some(Overlay::Picker(picker));
             return Vec::new();
         };
+        let filtering = picker.filtering;
         match entry.choice {
             Choice::Command(command) if self.obstacle(command).is_none() => {
                 self.used(command);
@@ -515,6 +526,10 @@ impl Model {
             }
             Choice::TakeBack(at) => return self.take_back_files(picker, at),
             Choice::Place(place) => return self.go_on_from(&place, false),
+            Choice::Pipeline(_) => {
+                self.overlay = Some(Overlay::Picker(Picker { filtering: false, ..picker }));
+                return if filtering { Vec::new() } else { self.with_step(CommandId::StepOpen) };
+            }
             Choice::Trust(hash) => return vec![Effect::TrustProject { hash }],
             Choice::Runs(file) => {
                 self.overlay = Some(Overlay::Picker(picker));

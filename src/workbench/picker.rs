@@ -2,6 +2,7 @@
 
 use super::conversation_list::Place;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice};
+use super::pipeline_list::PipelineRow;
 use super::thread_row::ThreadRow;
 use crate::commands::{CommandId, Context};
 use crate::domain::ThreadId;
@@ -54,6 +55,7 @@ pub enum PickerKind {
     Changes,
     Trust,
     Conversation,
+    Pipeline,
 }
 
 impl PickerKind {
@@ -72,13 +74,14 @@ impl PickerKind {
             Self::Changes => "files that the thread changed",
             Self::Trust => "what of this project can run",
             Self::Conversation => "conversation",
+            Self::Pipeline => "pipeline",
         }
     }
 
     /// Whether what is chosen is shown beside or below the list.
     #[must_use]
     pub fn has_preview(self) -> bool {
-        matches!(self, Self::Items | Self::Layers | Self::Threads | Self::Changes)
+        matches!(self, Self::Items | Self::Layers | Self::Threads | Self::Changes | Self::Pipeline)
     }
 
     /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
@@ -91,6 +94,7 @@ impl PickerKind {
             Self::Layers => Some(Context::Layers),
             Self::Changes => Some(Context::Changes),
             Self::Conversation => Some(Context::Conversation),
+            Self::Pipeline => Some(Context::Steps),
             Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives | Self::Trust => None,
         }
     }
@@ -109,7 +113,8 @@ impl PickerKind {
             | Self::History
             | Self::Directives
             | Self::Items
-            | Self::Layers => "nothing matches",
+            | Self::Layers
+            | Self::Pipeline => "nothing matches",
             Self::Trust => "nothing in this project could run by itself",
         }
     }
@@ -127,7 +132,7 @@ pub struct Entry {
     /// The text it stands for, where that can be searched.
     pub body: Option<Arc<str>>,
     /// The heading it stands below, while nothing is filtered.
-    pub group: Option<&'static str>,
+    pub group: Option<Cow<'static, str>>,
 }
 
 impl Entry {
@@ -149,9 +154,9 @@ impl Entry {
 }
 
 /// A row of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListRow {
-    Heading(&'static str),
+    Heading(Cow<'static, str>),
     /// The entry at this place of what is shown.
     Entry(usize),
 }
@@ -173,6 +178,8 @@ pub enum Choice {
     TakeBack(Option<usize>),
     /// A place of the conversation.
     Place(Box<Place>),
+    /// A row of the pipeline.
+    Pipeline(PipelineRow),
     /// To trust the project as it was listed, which this names.
     Trust(String),
     /// A file that can run.
@@ -232,9 +239,10 @@ impl Picker {
         let mut rows = Vec::with_capacity(self.shown.len());
         let mut group = None;
         for (place, index) in self.shown.iter().enumerate() {
-            let own = self.entries.get(*index).and_then(|entry| entry.group).filter(|_| self.filter.is_empty());
+            let own =
+                self.entries.get(*index).and_then(|entry| entry.group.as_ref()).filter(|_| self.filter.is_empty());
             if let Some(heading) = own.filter(|_| own != group) {
-                rows.push(ListRow::Heading(heading));
+                rows.push(ListRow::Heading(heading.clone()));
             }
             group = own;
             rows.push(ListRow::Entry(place));
@@ -252,7 +260,7 @@ impl Picker {
     /// Chooses the entry at a row of the list as it is on the screen; whether it was chosen before.
     pub(super) fn choose_row(&mut self, row: usize, rows: usize) -> bool {
         let all = self.rows();
-        let Some(ListRow::Entry(place)) = all.get(self.top(&all, rows) + row).copied() else { return false };
+        let Some(ListRow::Entry(place)) = all.get(self.top(&all, rows) + row).cloned() else { return false };
         std::mem::replace(&mut self.chosen, place) == place
     }
 
@@ -291,6 +299,12 @@ impl Picker {
         }
     }
 
+    /// Chooses the entry that stands for that, if it is shown.
+    pub(super) fn choose(&mut self, is_it: impl Fn(&Choice) -> bool) {
+        let place = self.shown.iter().position(|index| self.entries.get(*index).is_some_and(|one| is_it(&one.choice)));
+        self.chosen = place.unwrap_or(self.chosen);
+    }
+
     fn choose_current(&mut self) {
         let place = self.shown.iter().position(|index| self.entries[*index].current);
         self.chosen = place.unwrap_or(0);
@@ -327,7 +341,7 @@ impl Picker {
     /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
     /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
     pub(super) fn refilter(&mut self) {
-        if matches!(self.kind, PickerKind::Layers | PickerKind::Conversation) {
+        if matches!(self.kind, PickerKind::Layers | PickerKind::Conversation | PickerKind::Pipeline) {
             return self.keep_in_order();
         }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label(), entry.detail()));

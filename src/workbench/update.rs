@@ -144,8 +144,8 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.changed = true;
             effects
         }
-        Message::Pipeline(told) => {
-            model.show_pipeline(told);
+        Message::Pipeline(thread_id, told) => {
+            model.pipeline_read(thread_id.as_ref(), told);
             Vec::new()
         }
         Message::Edited(text) => {
@@ -217,6 +217,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
     };
     effects.extend(model.want_listed());
+    model.breakpoints_first(&mut effects);
     let asks = |effect: &Effect| {
         matches!(
             effect,

@@ -6,7 +6,7 @@ use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, 
 use super::prepare_error::PrepareError;
 use super::ready::Ready;
 use super::run::Driver;
-use super::stage::{Asked, Asking, Passed, StageProgress, Watch};
+use super::stage::{Asked, Asking, Breakpoints, Passed, StageProgress, Watch};
 use crate::context::Plan;
 use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, QueuedPrompt, Resume};
 use crate::domain::event::CancelScope;
@@ -21,7 +21,7 @@ use crate::pipeline::{Chain, Compact, Paid};
 use crate::ports::{EncodedRequest, ToolOutcome};
 use serde_json::{Map, Value, json};
 use std::future::Future;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
 
 /// What is told of a job that is not looked at.
@@ -439,7 +439,12 @@ impl<A: Audience> Driver<A> {
     }
 
     pub(super) fn set_breakpoints(&self, breakpoints: Vec<Breakpoint>) {
-        *self.pipeline.breakpoints.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
+        self.breakpoints().set = breakpoints;
+        self.tell_state();
+    }
+
+    pub(super) fn breakpoints(&self) -> MutexGuard<'_, Breakpoints> {
+        self.pipeline.breakpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Goes on from a breakpoint.
@@ -454,7 +459,9 @@ impl<A: Audience> Driver<A> {
             chain.clone().replace(value)?;
         }
         job.handling = None;
-        if let Some((_, resume)) = job.paused.take() {
+        let paused = job.paused.take();
+        self.breakpoints().steps = how == Resume::Step;
+        if let Some((_, resume)) = paused {
             let _gone = resume.send(how);
         }
         Ok(())

@@ -149,6 +149,7 @@ impl<A: Audience> Driver<A> {
             all.extend(self.turn_end(Some(&message), &[]));
         }
         self.pipeline.run = None;
+        self.breakpoints().steps = false;
         let messages = self.told(run.from, self.thread.history.len());
         all.push((Stage::AgentEnd, json!({"messages": messages})));
         all

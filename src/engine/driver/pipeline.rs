@@ -6,9 +6,9 @@
 
 use super::prepare::PromptMade;
 use super::ready::Ready;
-use super::stage::{Passed, StageProgress};
+use super::stage::{Breakpoints, Passed, StageProgress};
 use crate::context::Plan;
-use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
+use crate::domain::command::{Handling, QueuedPrompt, Resume};
 use crate::domain::{CallId, HistoryEdits, ModelRef, Piece, Step, ToolRef};
 use crate::pipeline::{Chain, Compact};
 use crate::ports::ToolOutcome;
@@ -71,7 +71,7 @@ pub(super) struct PipelineJob {
 #[derive(Default)]
 pub(super) struct Pipeline {
     pub(super) jobs: Vec<PipelineJob>,
-    pub(super) breakpoints: Arc<Mutex<Vec<Breakpoint>>>,
+    pub(super) breakpoints: Arc<Mutex<Breakpoints>>,
     /// What is still to be told to those who watch.
     pub(super) observed: VecDeque<Chain>,
     /// What the handlers of the coming request did.

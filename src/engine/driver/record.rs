@@ -212,6 +212,7 @@ impl<A: Audience> Driver<A> {
         let window = self.settings.models.window(&self.thread.model);
         let mut state = self.thread.state(window);
         state.handling = self.pipeline.handling();
+        state.breakpoints.clone_from(&self.breakpoints().set);
         *state.extensions = self.dialogs.state(self.settings.handlers.as_ref());
         if self.blocked.is_some() {
             (state.status, state.waiting) = (Status::Waiting, Some(Waiting::Storage));

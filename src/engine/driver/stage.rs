@@ -32,7 +32,24 @@ pub(super) enum StageProgress {
 pub(super) struct Watch {
     pub(super) progress: mpsc::Sender<StageProgress>,
     pub(super) skip: Arc<Notify>,
-    pub(super) breakpoints: Arc<Mutex<Vec<Breakpoint>>>,
+    pub(super) breakpoints: Arc<Mutex<Breakpoints>>,
+}
+
+/// Before which handlers a thread stands still.
+#[derive(Debug, Default)]
+pub(super) struct Breakpoints {
+    pub(super) set: Vec<Breakpoint>,
+    /// Before the next handler, whichever that is.
+    pub(super) steps: bool,
+}
+
+impl Breakpoints {
+    /// Whether it stands still before this handler with this value. A step is taken then.
+    fn stops(&mut self, handler: &Handler, event: &Value) -> bool {
+        let Handler { stage, id, .. } = handler;
+        let named = self.set.iter().any(|breakpoint| breakpoint.is_at(*stage, id, event));
+        stage.pauses() && (std::mem::take(&mut self.steps) || named)
+    }
 }
 
 /// Who is asked, and on which terms.
@@ -126,7 +143,7 @@ impl Asking {
             }
             let mut edited = false;
             match self.pause(handler, &chain).await {
-                None | Some(Resume::Continue { value: None }) => {}
+                None | Some(Resume::Continue { value: None } | Resume::Step) => {}
                 Some(Resume::Continue { value: Some(value) }) => {
                     // Whoever wrote it was told whether it can be taken.
                     edited = chain.replace(&value).is_ok();
@@ -202,12 +219,11 @@ impl Asking {
     /// Stands still before a handler where somebody wants that.
     async fn pause(&self, handler: &Handler, chain: &Chain) -> Option<Resume> {
         let watch = self.watch.as_ref()?;
-        let event = chain.event();
-        let stops = {
-            let breakpoints = watch.breakpoints.lock().unwrap_or_else(PoisonError::into_inner);
-            breakpoints.iter().any(|breakpoint| breakpoint.is_at(handler.stage, &handler.id, &event))
+        let stops = |breakpoints: &mut Breakpoints| {
+            // A value is written out only where somebody wants to look at one.
+            (breakpoints.steps || !breakpoints.set.is_empty()) && breakpoints.stops(handler, &chain.event())
         };
-        if !stops {
+        if !stops(&mut watch.breakpoints.lock().unwrap_or_else(PoisonError::into_inner)) {
             return None;
         }
         let (resume, resumed) = oneshot::channel();

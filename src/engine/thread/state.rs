@@ -631,6 +631,7 @@ impl Thread {
             todo: TodoList::of(&self.kept),
             background: self.commands.clone(),
             handling: None,
+            breakpoints: Vec::new(),
             extensions: Box::default(),
         }
     }

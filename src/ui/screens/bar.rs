@@ -12,6 +12,7 @@ use crate::workbench::dialog::DialogPanel;
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::{Picker, PickerKind};
+use crate::workbench::pipeline_list::PipelineRow;
 use crate::workbench::{Link, Model, Phase};
 
 /// What Enter does to a block from which no thread was started.
@@ -313,9 +314,11 @@ const QUEUE_HINTS: &[(CommandId, &str)] = &[
 ];
 
 /// The keys that matter in another list.
-fn list_hints(picker: &Picker) -> &'static [(CommandId, &'static str)] {
+fn list_hints(model: &Model, picker: &Picker) -> &'static [(CommandId, &'static str)] {
     match picker.kind {
         PickerKind::Queue if !picker.filtering => QUEUE_HINTS,
+        PickerKind::Pipeline if picker.filtering => &[(CommandId::ListAccept, "keep"), (CommandId::ListClose, "close")],
+        PickerKind::Pipeline => step_hints(model),
         PickerKind::Conversation if !picker.filtering && picker.naming.is_none() => CONVERSATION_HINTS,
         PickerKind::Palette
         | PickerKind::Models
@@ -329,6 +332,38 @@ fn list_hints(picker: &Picker) -> &'static [(CommandId, &'static str)] {
         | PickerKind::Changes
         | PickerKind::Trust
         | PickerKind::Conversation => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+    }
+}
+
+/// The keys that matter in the list of handlers.
+fn step_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
+    match model.chosen_step() {
+        Some(PipelineRow::Paused) => &[
+            (CommandId::StepGo, "continue"),
+            (CommandId::StepNext, "next"),
+            (CommandId::StepOpen, "edit the value"),
+            (CommandId::StepSkip, "skip"),
+            (CommandId::StepAbort, "give up"),
+            (CommandId::StepBreak, "breakpoint"),
+            (CommandId::ListClose, "close"),
+        ],
+        Some(PipelineRow::Asked(_)) => &[
+            (CommandId::StepView, "before/after"),
+            (CommandId::StepAgain, "ask again"),
+            (CommandId::StepBreak, "breakpoint"),
+            (CommandId::StepOpen, "open"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::ListClose, "close"),
+        ],
+        Some(PipelineRow::Printed(_)) => &[(CommandId::StepOpen, "open"), (CommandId::ListClose, "close")],
+        Some(PipelineRow::Breakpoint(_) | PipelineRow::Known(_) | PipelineRow::Stage(_)) | None => &[
+            (CommandId::StepBreak, "breakpoint"),
+            (CommandId::StepBreakStage, "at the stage"),
+            (CommandId::StepOpen, "open"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::ListClose, "close"),
+        ],
     }
 }
 
@@ -389,7 +424,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         Some(Overlay::Dialog(panel)) => dialog_hints(panel),
         Some(overlay @ Overlay::RequestPage(_)) => request_hints(model, overlay),
         Some(overlay) if model.shows_request() => request_hints(model, overlay),
-        Some(Overlay::Picker(picker)) => list_hints(picker),
+        Some(Overlay::Picker(picker)) => list_hints(model, picker),
         Some(Overlay::Form(_)) => &[
             (CommandId::FormStart, "start"),
             (CommandId::FormNext, "next"),

@@ -144,7 +144,7 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
 }
 
 /// As much of the text as fits.
-fn text(preview: Option<&Preview>, width: usize, height: usize, role: fn(&str) -> Role, rows: &mut Lines) {
+pub(super) fn text(preview: Option<&Preview>, width: usize, height: usize, role: fn(&str) -> Role, rows: &mut Lines) {
     match preview.and_then(|preview| preview.text.as_ref().map(|text| (text, preview.top))) {
         None => put(rows, width, "reading…", Role::TextMuted),
         Some((Err(why), _)) => put(rows, width, why, Role::StatusError),
@@ -249,7 +249,7 @@ fn told(problem: &Problem) -> (String, Role) {
     (format!("{mark} {place}{}; {}", problem.message, problem.remedy), role)
 }
 
-fn put(rows: &mut Lines, width: usize, text: &str, role: Role) {
+pub(super) fn put(rows: &mut Lines, width: usize, text: &str, role: Role) {
     let mut inline = Inline::default();
     inline.put(text, role);
     if inline.is_empty() {

@@ -12,6 +12,7 @@ mod overlay;
 mod panel;
 mod peek;
 mod sheet;
+mod steps;
 mod transcript;
 mod work;
 

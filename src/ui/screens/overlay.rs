@@ -1,6 +1,6 @@
 //! What lies over the transcript: lists, pages and forms.
 
-use super::{dialog, form, items, panel, peek, sheet};
+use super::{dialog, form, items, panel, peek, sheet, steps};
 use crate::ui::cells::Canvas;
 use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
@@ -55,7 +55,9 @@ fn picker_rows(
     if picker.kind.has_preview() {
         let (list, preview) = geometry::list_parts(model, picker, inner);
         let beside = preview.x > list.x;
-        if picker.kind == PickerKind::Threads {
+        if picker.kind == PickerKind::Pipeline {
+            steps::preview(model, preview, beside, canvas);
+        } else if picker.kind == PickerKind::Threads {
             peek::draw(model, preview, beside, painter, canvas);
         } else {
             items::preview(model, preview, beside, canvas);
@@ -127,6 +129,7 @@ fn picker_rows(
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
+            Choice::Pipeline(step) => steps::row(model, entry, step, line, chosen, canvas),
             Choice::Command(_)
             | Choice::Model(_)
             | Choice::Theme(_)

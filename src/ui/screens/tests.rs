@@ -103,6 +103,7 @@ impl Session {
             todo: None,
             background: Vec::new(),
             handling: None,
+            breakpoints: Vec::new(),
             extensions: Box::default(),
         }
     }

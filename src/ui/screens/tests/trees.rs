@@ -1,10 +1,11 @@
 //! Pages about a tree of threads.
 
 use super::*;
-use crate::domain::command::Handling;
+use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::timeline::{Timeline, TimelineRow};
-use crate::domain::{ContentHash, ControlEvent, Stage, ThreadEvent, Timestamp};
-use crate::workbench::{PeekNews, PipelineLine};
+use crate::domain::{ContentHash, ControlEvent, HandlerPlace, Stage, Step, StepOutcome, ThreadEvent, Timestamp};
+use crate::workbench::PeekNews;
+use crate::workbench::pipeline_list::{AskedRow, KnownHandler, PipelineRows, PrintedRow};
 use std::sync::Arc;
 
 fn row(name: &str, level: usize, changes: &[(u64, Event)]) -> TimelineRow {
@@ -62,28 +63,70 @@ fn what_became_of_a_thread() {
 
 #[test]
 fn what_handlers_did_and_the_value_at_a_breakpoint() {
-    check("pipeline", |columns, rows| {
-        let mut session = Session::started(columns, rows);
-        let handler = "count".to_owned();
-        let paused = Some(ContentHash::of(b"value"));
-        let state = session.model.view.state.as_mut().unwrap();
-        state.handling = Some(Handling { stage: Stage::Context, handler, since: Timestamp(1), paused });
-        let of = |text: &str| PipelineLine::Of(text.to_owned());
-        let step =
-            |handler: &str, text: &str| PipelineLine::Step { handler: handler.to_owned(), text: text.to_owned() };
-        let detail = |text: &str| PipelineLine::Detail(text.to_owned());
-        let lines = vec![
-            of("prompt 1 · /fix 12 by teh rules"),
-            step("typos", "input · changed · 0 ms"),
-            detail("-text: /fix 12 by teh rules"),
-            detail("+text: /fix 12 by the rules"),
-            step("note", "before_agent_start · condition false: prompt contains \"rules\" (actual \"hello\") · 0 ms"),
-            step("branch", "before_agent_start · failed: `sh` failed (exit code 3): no git here · 12 ms"),
-        ];
-        let value = "{\n  \"messages\": [],\n  \"type\": \"context\"\n}".to_owned();
-        session.tell(Message::Pipeline(Ok((lines, Some(value)))));
+    check("pipeline", |columns, rows| pipeline(columns, rows, true));
+    check("pipeline_step", |columns, rows| {
+        let mut session = pipeline(columns, rows, false);
+        session.tell(Message::ItemText {
+            kind: "step",
+            id: "prompt 1 · /fix 12 by teh rules 0 Difference".to_owned(),
+            text: Ok("@@ -1 +1 @@\n-text: /fix 12 by teh rules\n+text: /fix 12 by the rules\n".to_owned()),
+        });
         session
     });
+}
+
+/// The handlers of a thread, with or without standing still before one.
+fn pipeline(columns: u16, rows: u16, stands: bool) -> Session {
+    let mut session = Session::started(columns, rows);
+    let state = session.model.view.state.as_mut().unwrap();
+    let paused = stands.then(|| ContentHash::of(b"value"));
+    state.handling = paused.map(|hash| Handling {
+        stage: Stage::Context,
+        handler: "count".to_owned(),
+        since: Timestamp(1),
+        paused: Some(hash),
+    });
+    session.model.view.breakpoints =
+        vec![Breakpoint { stage: Stage::Context, handler: Some("count".to_owned()), contains: None }];
+    let place = |line| Some(HandlerPlace { file: "/p/.ai/config/agent/pipeline.yaml".to_owned(), line: Some(line) });
+    let step = |stage, handler: &str, outcome, took_ms, line| Step {
+        stage,
+        handler: handler.to_owned(),
+        place: place(line),
+        outcome,
+        took_ms,
+        before: Some(ContentHash::of(b"before")),
+        after: None,
+        saw: Vec::new(),
+        said: String::new(),
+        edited: false,
+    };
+    let error = "`sh` failed (exit code 3): no git here".to_owned();
+    let steps = [
+        step(Stage::Input, "typos", StepOutcome::Changed, 0, 2),
+        step(Stage::BeforeAgentStart, "note", StepOutcome::NotAsked, 0, 6),
+        step(Stage::BeforeAgentStart, "branch", StepOutcome::Failed { error }, 12, 11),
+        step(Stage::Context, "count", StepOutcome::Unchanged, 3, 15),
+    ];
+    let of: Arc<str> = "prompt 1 · /fix 12 by teh rules".into();
+    let asked = steps.into_iter().enumerate();
+    let asked = asked.map(|(place, step)| Arc::new(AskedRow { of: Arc::clone(&of), place, step })).collect();
+    let known = KnownHandler { stage: Stage::Context, id: "count".to_owned(), place: place(15) };
+    let printed = PrintedRow {
+        at: "12:00:01".to_owned(),
+        extension: "guard".to_owned(),
+        level: "info".to_owned(),
+        text: "loaded".into(),
+    };
+    let rows = PipelineRows { asked, known: vec![Arc::new(known)], printed: vec![Arc::new(printed)] };
+    session.type_in("/pipeline").keys("enter");
+    session.tell(Message::Pipeline(session.model.view.thread.clone(), Ok(rows)));
+    if stands {
+        let id = ContentHash::of(b"value").as_str().to_owned();
+        let text = Ok("messages[0].role: user\nmessages[0].content: hello\ntype: context\n".to_owned());
+        session.tell(Message::ItemText { kind: "step", id, text });
+    }
+    session
 }
 
 #[test]
