@@ -400,6 +400,33 @@ fn halving_finds_the_one_layer_of_24_that_changes_the_answer() {
 }
 
 #[test]
+fn the_layer_that_changes_the_answer_is_found_on_the_screen() {
+    let (project, id) = project_of_24_layers();
+    for (columns, rows) in [(160, 45), (80, 24)] {
+        let open = ["--continue", &id, "--model", &project.model];
+        let terminal = project.home.levain_in_terminal(&open).size(columns, rows).start();
+        terminal.wait_for("Cheese");
+        terminal.send_keys("/context\r");
+        terminal.wait_for("  context       team/rule1");
+        terminal.send_keys("b");
+        terminal.wait_for("check: ");
+        terminal.send_keys("grep -q Cheese");
+        terminal.wait_for("grep -q Cheese");
+        terminal.send_keys(key::ENTER);
+        // What it takes is told before anything is sent.
+        terminal.wait_for("requests to");
+        terminal.wait_for("▸ Begin");
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for("▸ team/rule17");
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for("┌ context · ");
+        terminal.wait_for("Rule 17.");
+        terminal.leave();
+        project.home.wait_until_quiet();
+    }
+}
+
+#[test]
 fn a_request_is_shown_and_sent_as_it_would_be_without_a_layer() {
     let (project, id) = project_of_24_layers();
     let request = format!("{id}#1");

@@ -31,6 +31,14 @@ fn editor(home: &Home, from: &str, to: &str) -> String {
     format!("sh {}", script.display())
 }
 
+/// Writes a line and sends it; Enter in one burst with many letters would be one of a paste.
+fn enter(terminal: &Terminal, line: &str) {
+    terminal.send_keys(line);
+    terminal.wait_for(&format!("› {line}"));
+    terminal.send_keys(key::ENTER);
+    terminal.wait_gone(&format!("› {line}"));
+}
+
 /// Chooses the row that the words find, in the open list of handlers.
 fn choose(terminal: &Terminal, words: &str) {
     terminal.send_keys("/");
@@ -47,7 +55,7 @@ fn a_thread_pauses_from_its_first_prompt_on_and_goes_on_step_by_step() {
     let terminal = screen(&home, &server).env("EDITOR", &editor(&home, "Briefly", "At length")).start();
     terminal.wait_for("test-model");
     // Before the thread begins, its handlers are listed, and one gets a breakpoint.
-    terminal.send_keys("/pipeline\r");
+    enter(&terminal, "/pipeline");
     terminal.wait_for("handlers of files");
     choose(&terminal, "typos");
     terminal.send_keys("b");
@@ -55,9 +63,11 @@ fn a_thread_pauses_from_its_first_prompt_on_and_goes_on_step_by_step() {
     terminal.send_keys(key::ESC);
     terminal.send_keys(key::ESC);
     terminal.wait_gone("┌ pipeline");
-    terminal.send_keys("mend teh roof\r");
+    terminal.send_keys("mend teh roof");
+    terminal.wait_for("› mend teh roof");
+    terminal.send_keys(key::ENTER);
     terminal.wait_for("paused before typos (input)");
-    terminal.send_keys("/pipeline\r");
+    enter(&terminal, "/pipeline");
     terminal.wait_for("what typos is about to get");
     terminal.wait_for("text: mend teh roof");
     // A step goes to the next handler, which gets what the first made of it.
@@ -84,12 +94,17 @@ fn a_value_is_changed_at_a_breakpoint_and_a_breakpoint_may_have_a_condition() {
     let (home, server) = project();
     let terminal = screen(&home, &server).env("EDITOR", &editor(&home, "slate", "thatch")).start();
     terminal.wait_for("test-model");
-    terminal.send_keys("/break input:house-style contains slate\r");
+    enter(&terminal, "/break input:house-style contains slate");
+    enter(&terminal, "/break");
     terminal.wait_for("where the value contains \"slate\"");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ pipeline");
     say(&terminal, &server, "a roof of tiles", "Tiled.");
-    terminal.send_keys("a roof of slate\r");
+    terminal.send_keys("a roof of slate");
+    terminal.wait_for("› a roof of slate");
+    terminal.send_keys(key::ENTER);
     terminal.wait_for("paused before house-style (input)");
-    terminal.send_keys("/pipeline\r");
+    enter(&terminal, "/pipeline");
     terminal.wait_for("text: a roof of slate");
     terminal.send_keys(key::ENTER);
     let call = server.call();
@@ -99,8 +114,7 @@ fn a_value_is_changed_at_a_breakpoint_and_a_breakpoint_may_have_a_condition() {
     terminal.send_keys(key::ESC);
     terminal.wait_for("Thatched.");
     // Without it nothing pauses any more.
-    terminal.send_keys("/break off\r");
-    terminal.wait_for("no breakpoints now");
+    enter(&terminal, "/break off");
     say(&terminal, &server, "and more slate", "More.");
     terminal.leave();
     home.wait_until_quiet();
@@ -112,7 +126,7 @@ fn a_handler_is_asked_again_as_it_is_written_now() {
     let terminal = screen(&home, &server).size(140, 45).start();
     terminal.wait_for("test-model");
     say(&terminal, &server, "mend teh roof", "Mended.");
-    terminal.send_keys("/pipeline\r");
+    enter(&terminal, "/pipeline");
     terminal.wait_for("prompt 1 · mend teh roof");
     choose(&terminal, "house-style changed");
     terminal.wait_for("+text: mend the roof Briefly.");

@@ -1,6 +1,7 @@
 //! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
 
 use super::background;
+use super::bisect;
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::notices::{failed, notice};
@@ -8,7 +9,9 @@ use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
 use super::servers;
 use super::terminal_effect::TerminalEffect;
-use super::{export, forking, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting};
+use super::{
+    export, forking, history, listing, managing, pages, pipeline, requests, taking_back, thread_rows, trusting,
+};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
@@ -28,17 +31,12 @@ use crate::workbench::{Effect, Level, Message};
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Command, ToWorker};
-use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 /// How much of a log is read for the first page on screen.
 const PAGE: u64 = 256 * 1024;
-/// As many earlier prompts as are offered again.
-const MOST_PROMPTS: usize = 500;
-
 /// Carries out effects that need no terminal.
 #[derive(Debug)]
 pub(super) struct EffectRunner {
@@ -60,19 +58,12 @@ pub(super) struct EffectRunner {
     page_sender: mpsc::Sender<PageRead>,
     /// What the next worker is told before anything else.
     first: Vec<(u64, Command)>,
+    /// The search for a layer that goes on.
+    bisect: Option<AbortHandle>,
 }
-
-/// The largest history of prompts that is read, in bytes.
-const LARGEST_HISTORY: u64 = 16 << 20;
 
 /// The newest page of a thread was read: where it ends, and how its worker is to be reached then.
 type PageRead = (ThreadId, u64, Reach);
-
-/// A line of the prompt history.
-#[derive(Serialize, Deserialize)]
-struct Remembered {
-    text: String,
-}
 
 impl EffectRunner {
     pub(super) fn new(launcher: Launcher, setup: Arc<Setup>, messages: mpsc::Sender<Message>) -> Self {
@@ -95,6 +86,7 @@ impl EffectRunner {
             pages,
             page_sender,
             first: Vec::new(),
+            bisect: None,
         }
     }
 
@@ -179,6 +171,12 @@ impl EffectRunner {
                 });
             }
             Effect::SayFirst { id, command } => self.first.push((id, command)),
+            Effect::Bisect { asked, begins } => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.stop_bisect();
+                self.bisect = Some(self.reads.spawn(bisect::ask(setup, asked, begins, messages)));
+            }
+            Effect::StopBisect => self.stop_bisect(),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::Peek { thread_id, number } => self.peek(thread_id, number),
             Effect::StopPeek => self.looking = None,
@@ -187,7 +185,10 @@ impl EffectRunner {
                 self.writes.spawn(managing::manage(launcher, thread_id, upkeep, messages));
             }
             Effect::LookForRunning => self.look_for_running(),
-            Effect::LoadHistory => self.load_history(),
+            Effect::LoadHistory => {
+                let layout = self.layout();
+                self.answer(move || Message::History(history::prompts(&layout)));
+            }
             Effect::LoadModels => {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
                 self.reads.spawn(async move {
@@ -342,6 +343,13 @@ impl EffectRunner {
                 }
                 Err(error) => tracing::error!(%error, "a job failed"),
             }
+        }
+    }
+
+    /// Ends a search for a layer, with its process.
+    fn stop_bisect(&mut self) {
+        if let Some(before) = self.bisect.take() {
+            before.abort();
         }
     }
 
@@ -586,27 +594,10 @@ impl EffectRunner {
         });
     }
 
-    fn load_history(&mut self) {
-        let path = self.layout().prompt_history();
-        self.answer(move || {
-            let bytes = path.read(LARGEST_HISTORY).ok().flatten().unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            let newest_first = text.lines().rev().filter_map(|line| serde_json::from_str::<Remembered>(line).ok());
-            let mut prompts: Vec<String> = newest_first.map(|line| line.text).take(MOST_PROMPTS).collect();
-            prompts.reverse();
-            Message::History(prompts)
-        });
-    }
-
     fn remember(&mut self, text: String) {
         let layout = self.layout();
         self.writes.spawn(async move {
-            let write = tokio::task::spawn_blocking(move || {
-                let mut line = serde_json::to_vec(&Remembered { text }).unwrap_or_default();
-                line.push(b'\n');
-                layout.prepare().map_err(std::io::Error::other)?;
-                layout.prompt_history().open_append()?.write_all(&line)
-            });
+            let write = tokio::task::spawn_blocking(move || history::remember(&layout, text));
             if let Ok(Err(error)) = write.await {
                 tracing::warn!(%error, "a prompt was not remembered");
             }

@@ -5,6 +5,7 @@
 
 mod attention;
 mod background;
+mod bisect;
 pub mod colouring;
 mod connection;
 mod editor;
@@ -13,6 +14,7 @@ pub mod export;
 mod fault;
 mod foreground;
 mod forking;
+mod history;
 pub mod listing;
 mod managing;
 mod model_choices;

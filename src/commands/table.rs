@@ -441,6 +441,7 @@ commands! {
     RequestWire "request.wire" "Wire form" "Show the body as it goes over the wire; again for the next provider's form, and back to text." / "wire" [hidden] {Request};
     RequestDifference "request.difference" "Difference" "Compare the request with the marked one, else with the one before: layers, words, and where a provider's cache ends." / "diff" [hidden] {Request};
     RequestMark "request.mark" "Mark for comparing" "Compare other requests with this one, of whatever thread." / "mark" [hidden] {Request};
+    LayerBisect "layer.bisect" "Find the layer" "Find the layer that makes a check of the answer come out otherwise, by leaving out halves; what that takes is told first." [hidden];
     SheetCopy "sheet.copy" "Copy" "Put the whole page on the clipboard; a wire form byte for byte as it is sent." [hidden];
     SheetNext "sheet.next" "Next layer" "Go to where the next layer begins." [hidden];
     SheetPrevious "sheet.previous" "Layer before" "Go to where the layer before begins." [hidden];

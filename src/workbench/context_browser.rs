@@ -1,5 +1,6 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
+use super::bisect::Bisecting;
 use super::changes::TakingBack;
 use super::conversation_list::ConversationList;
 use super::counter::{Basis, Coming};
@@ -33,6 +34,9 @@ pub struct ContextBrowser {
     pub(super) taking_back: TakingBack,
     pub(super) conversation: ConversationList,
     pub pipeline: PipelineRows,
+    pub(super) bisecting: Option<Bisecting>,
+    /// The layer that is chosen once its request is listed.
+    pub(super) seeks: Option<String>,
     pub(super) step_view: StepView,
     /// The model that is chosen answers the last prompt again.
     pub(super) fork_model: bool,

@@ -277,6 +277,7 @@ impl Model {
                 self.browser.what_if = None;
                 self.browser.preview = None;
                 self.refill(PickerKind::Layers);
+                self.choose_sought();
             }
             Err(why) => {
                 let shown = self.browser.request.as_ref().map(|request| request.number);
@@ -294,6 +295,16 @@ impl Model {
         match (&self.browser.request, wanted) {
             (Some(request), Some(before)) => request.view(View::Difference(before)),
             (_, _) => self.page_again(),
+        }
+    }
+
+    /// Chooses the layer that is looked for.
+    fn choose_sought(&mut self) {
+        let Some(id) = self.browser.seeks.take() else { return };
+        let layers = self.browser.request.as_ref().map(|shown| shown.layers.as_slice()).unwrap_or_default();
+        let place = layers.iter().position(|layer| layer.id == id && layer.absence.is_none());
+        if let (Some(place), Some(picker)) = (place, self.list(PickerKind::Layers)) {
+            picker.choose(|choice| *choice == Choice::Layer(place));
         }
     }
 

@@ -1,22 +1,22 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
+use super::bisect::{BisectAsked, BisectNews};
+use super::changes::{Changes, Which};
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::export_form::ExportForm;
 use super::fork::{ForkAsked, ForkMade};
-pub use super::rows::PromptRow;
-
-use super::changes::{Changes, Which};
 use super::pipeline_list::{PipelineRows, PipelineText};
 use super::request::{AssembledRequest, EditedValue, PageContent, View, WhatIf};
+pub use super::rows::{DirectiveChoice, ItemRow, ModelChoice, PromptRow, ServerRow};
 use super::thread_row::ThreadRow;
 use crate::commands::{Key, Keymap};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::conversation::Conversation;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, Foreground, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, ThreadId,
-    ToAttach, ToDraw, Values,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, ModelRef, NoteKind, Record, ThreadId, ToAttach, ToDraw,
+    Values,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -40,16 +40,6 @@ pub enum ServersAsked {
     Test(Option<String>),
     /// The same of this one, which is kept.
     Refresh(String),
-}
-
-/// How an MCP server stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerRow {
-    pub name: String,
-    /// Its name, its state, and where it is written.
-    pub heading: String,
-    /// What there is to say of it, each with its name.
-    pub about: Vec<(&'static str, String)>,
 }
 
 /// A command beside the conversation, and the end of what it printed, or why that is not known.
@@ -181,6 +171,8 @@ pub enum Message {
     ValueEdited(EditedValue, String),
     /// What handlers did, and the value at a breakpoint.
     Pipeline(Option<ThreadId>, Result<PipelineRows, String>),
+    /// How a search for a layer goes (answer to [`Effect::Bisect`]).
+    Bisect(BisectAsked, BisectNews),
     /// What these notices told of was mended.
     Mended(Vec<String>),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -292,6 +284,7 @@ impl Message {
             Self::Paused(_) => "paused",
             Self::ValueEdited(..) => "value edited",
             Self::Pipeline(..) => "pipeline",
+            Self::Bisect(..) => "bisect",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -460,54 +453,6 @@ pub enum Upkeep {
     Remove,
 }
 
-/// A model as the picker shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelChoice {
-    /// The model, or a provider none of whose models can be used now.
-    pub label: String,
-    /// None where there is nothing to use.
-    pub model: Option<ModelRef>,
-    /// Window and price, or what is missing.
-    pub note: String,
-}
-
-/// A directive as the picker shows it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DirectiveChoice {
-    pub id: String,
-    /// `project`, `user`, `system`, or `system:` with the name of a bundle.
-    pub space: String,
-    pub description: String,
-    pub inputs: Vec<Input>,
-    /// The model it wishes for, or what stands in for that; none when it wishes for none.
-    pub model: Option<ModelRef>,
-    /// Why that is not the one it wishes for.
-    pub notice: Option<String>,
-    /// Why it cannot be started.
-    pub refusal: Option<String>,
-}
-
-/// An item as the list shows it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ItemRow {
-    /// `directive`, `knowledge` or `tool`.
-    pub kind: &'static str,
-    pub id: String,
-    /// As in [`DirectiveChoice::space`].
-    pub space: String,
-    /// Where it lies, as told to people.
-    pub place: String,
-    /// Its file; none when it is in the program itself.
-    pub file: Option<PathBuf>,
-    /// The spaces of the files it hides.
-    pub shadows: Vec<String>,
-    /// What its signature is worth, in a word; none where nobody looks at signatures.
-    pub signature: Option<&'static str>,
-    pub problems: Vec<Problem>,
-    /// How a directive is started.
-    pub directive: Option<DirectiveChoice>,
-}
-
 /// Something the workbench wants done. Effects are carried out in order and never waited for: answers come back as
 /// messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -618,6 +563,12 @@ pub enum Effect {
         id: String,
         what: PipelineText,
     },
+    /// Tell what it takes to find the layer that makes a check come out otherwise, or find it.
+    Bisect {
+        asked: BisectAsked,
+        begins: bool,
+    },
+    StopBisect,
     /// Tell the next worker this before anything else.
     SayFirst {
         id: u64,

@@ -9,6 +9,7 @@ pub mod approval;
 mod attention;
 mod background;
 pub mod beside;
+pub mod bisect;
 mod budget;
 pub mod changes;
 pub mod code;

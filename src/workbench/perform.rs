@@ -1,5 +1,6 @@
 //! What a command does.
 
+use super::answering::decision;
 use super::completion::Completed;
 use super::composer::Composer;
 use super::export_form::ExportForm;
@@ -156,6 +157,7 @@ impl Model {
             CommandId::LayerWhatIf => return self.what_if(),
             CommandId::LayerFork => return self.fork_as_if(),
             CommandId::LayerEdit => return self.edit_layer(),
+            CommandId::LayerBisect => self.ask_check(),
             CommandId::LayerNextOut => self.next_left_out(true),
             CommandId::LayerPreviousOut => self.next_left_out(false),
             CommandId::ReadOpen => return self.open_chosen(),
@@ -397,6 +399,7 @@ impl Model {
             PickerKind::Trust => self.trust_entries(),
             PickerKind::Conversation => self.conversation_entries(),
             PickerKind::Pipeline => self.pipeline_entries(),
+            PickerKind::Bisect => self.bisect_entries(),
         }
     }
 
@@ -455,7 +458,7 @@ impl Model {
 
     /// Takes the chosen entry of what is open.
     pub(super) fn accept(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
-        if let Some(effects) = self.name_it().or_else(|| self.label_it()) {
+        if let Some(effects) = self.name_it().or_else(|| self.label_it()).or_else(|| self.take_check()) {
             return effects;
         }
         if let Some(Overlay::Dialog(_)) = &self.overlay {
@@ -526,6 +529,7 @@ impl Model {
             }
             Choice::TakeBack(at) => return self.take_back_files(picker, at),
             Choice::Place(place) => return self.go_on_from(&place, false),
+            Choice::Bisect(row) => return self.take_bisect_row(row),
             Choice::Pipeline(_) => {
                 self.overlay = Some(Overlay::Picker(Picker { filtering: false, ..picker }));
                 return if filtering { Vec::new() } else { self.with_step(CommandId::StepOpen) };
@@ -684,17 +688,4 @@ pub(super) fn slash(text: &str) -> Option<(CommandId, &str)> {
     let line = text.strip_prefix('/')?.trim_end();
     let (word, argument) = line.split_once(' ').unwrap_or((line, ""));
     Some((CommandId::from_slash(word)?, argument.trim()))
-}
-
-/// What the commands that answer an approval say; any other says no.
-fn decision(command: CommandId) -> Approve {
-    if command == CommandId::ApprovalOnce {
-        Approve::Once
-    } else if command == CommandId::ApprovalThread {
-        Approve::Thread
-    } else if command == CommandId::ApprovalAlways {
-        Approve::Always
-    } else {
-        Approve::Deny
-    }
 }

@@ -1,5 +1,6 @@
 //! A list to choose from, with a filter.
 
+use super::bisect::BisectRow;
 use super::conversation_list::Place;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice};
 use super::pipeline_list::PipelineRow;
@@ -56,6 +57,7 @@ pub enum PickerKind {
     Trust,
     Conversation,
     Pipeline,
+    Bisect,
 }
 
 impl PickerKind {
@@ -75,6 +77,7 @@ impl PickerKind {
             Self::Trust => "what of this project can run",
             Self::Conversation => "conversation",
             Self::Pipeline => "pipeline",
+            Self::Bisect => "the layer that makes the difference",
         }
     }
 
@@ -95,7 +98,13 @@ impl PickerKind {
             Self::Changes => Some(Context::Changes),
             Self::Conversation => Some(Context::Conversation),
             Self::Pipeline => Some(Context::Steps),
-            Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives | Self::Trust => None,
+            Self::Palette
+            | Self::Models
+            | Self::Themes
+            | Self::History
+            | Self::Directives
+            | Self::Trust
+            | Self::Bisect => None,
         }
     }
 
@@ -114,7 +123,8 @@ impl PickerKind {
             | Self::Directives
             | Self::Items
             | Self::Layers
-            | Self::Pipeline => "nothing matches",
+            | Self::Pipeline
+            | Self::Bisect => "nothing matches",
             Self::Trust => "nothing in this project could run by itself",
         }
     }
@@ -180,6 +190,8 @@ pub enum Choice {
     Place(Box<Place>),
     /// A row of the pipeline.
     Pipeline(PipelineRow),
+    /// A row of the search for a layer.
+    Bisect(BisectRow),
     /// To trust the project as it was listed, which this names.
     Trust(String),
     /// A file that can run.
@@ -324,7 +336,22 @@ impl Picker {
     /// What is asked for while the chosen entry gets a name.
     #[must_use]
     pub fn names(&self) -> &'static str {
-        if self.kind == PickerKind::Conversation { "label: " } else { "rename: " }
+        match self.kind {
+            PickerKind::Conversation => "label: ",
+            PickerKind::Layers => "check: ",
+            PickerKind::Palette
+            | PickerKind::Models
+            | PickerKind::Threads
+            | PickerKind::Themes
+            | PickerKind::History
+            | PickerKind::Directives
+            | PickerKind::Items
+            | PickerKind::Queue
+            | PickerKind::Changes
+            | PickerKind::Trust
+            | PickerKind::Pipeline
+            | PickerKind::Bisect => "rename: ",
+        }
     }
 
     /// Whether the entry is marked.
@@ -341,7 +368,10 @@ impl Picker {
     /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
     /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
     pub(super) fn refilter(&mut self) {
-        if matches!(self.kind, PickerKind::Layers | PickerKind::Conversation | PickerKind::Pipeline) {
+        if matches!(
+            self.kind,
+            PickerKind::Layers | PickerKind::Conversation | PickerKind::Pipeline | PickerKind::Bisect
+        ) {
             return self.keep_in_order();
         }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label(), entry.detail()));

@@ -144,6 +144,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.changed = true;
             effects
         }
+        Message::Bisect(asked, news) => {
+            model.bisect_told(&asked, news);
+            Vec::new()
+        }
         Message::Pipeline(thread_id, told) => {
             model.pipeline_read(thread_id.as_ref(), told);
             Vec::new()
@@ -218,6 +222,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     };
     effects.extend(model.want_listed());
     model.breakpoints_first(&mut effects);
+    effects.extend(model.follow_bisect());
     let asks = |effect: &Effect| {
         matches!(
             effect,

@@ -59,6 +59,9 @@ pub(super) struct BisectArguments {
     /// Begin without asking; required without a terminal
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Only say how many requests it takes at most, and what they may cost
+    #[arg(long, conflicts_with = "yes")]
+    plan: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -206,13 +209,14 @@ fn fork(
 }
 
 /// What the check finds in an answer: its exit code.
-fn check(setup: &Setup, command: &str, answer: &str) -> Result<i32, Failure> {
+fn check(setup: &Setup, command: &str, answer: &str, quiet: bool) -> Result<i32, Failure> {
     let failed = |error: io::Error| Failure::new(format!("`{command}` could not be run: {error}"));
     let mut child = Command::new("sh")
         .args(["-c", command])
         .current_dir(&setup.project.root)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
+        .stderr(if quiet { Stdio::null() } else { Stdio::inherit() })
         .spawn()
         .map_err(failed)?;
     if let Some(mut input) = child.stdin.take() {
@@ -254,6 +258,19 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
         return Err(Failure::new(format!("the price of {} is not known, so {limit} cannot be kept to", sent.model))
             .hint("leave out --spend, or write prices into a provider file"));
     }
+    if arguments.plan {
+        let mut output = out();
+        if arguments.json {
+            let line = json!({
+                "schema": "levain.bisect.plan/1", "request": arguments.request, "model": sent.model, "layers": count,
+                "requests": most, "spend": worst, "told": plan,
+            });
+            written(json_line(&mut output, &line))?;
+        } else {
+            written(writeln!(output, "{plan}"))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if arguments.yes {
         let _closed = writeln!(err(), "{plan}");
     } else {
@@ -277,7 +294,7 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
         let (answer, spend) = ask(&setup, &changed(&sent.side, &WhatIf { texts }), &sent)?;
         asked += 1;
         paid += spend.unwrap_or(Money::ZERO);
-        check(&setup, &arguments.check, &answer)
+        check(&setup, &arguments.check, &answer, arguments.json)
     };
     let whole = outcome(&[])?;
     let bare = outcome(&suspects)?;

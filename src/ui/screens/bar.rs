@@ -253,6 +253,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::HelpShow, "all keys"),
             (CommandId::ListClose, "close"),
             (CommandId::LayerWhatIf, "what if"),
+            (CommandId::LayerBisect, "find the layer"),
             (CommandId::LayerAsked, "asked by"),
             (CommandId::PreviewDown, "scroll"),
             (CommandId::LayerCopy, "copy"),
@@ -331,7 +332,8 @@ fn list_hints(model: &Model, picker: &Picker) -> &'static [(CommandId, &'static 
         | PickerKind::Layers
         | PickerKind::Changes
         | PickerKind::Trust
-        | PickerKind::Conversation => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+        | PickerKind::Conversation
+        | PickerKind::Bisect => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
     }
 }
 

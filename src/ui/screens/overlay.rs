@@ -34,14 +34,9 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>
     }
 }
 
-fn picker_rows(
-    model: &Model,
-    picker: &Picker,
-    area: Area,
-    painter: &mut Painter,
-    canvas: &mut Canvas<'_>,
-) -> Option<(u16, u16)> {
-    let title = if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
+/// What stands in the frame of a list.
+fn title(model: &Model, picker: &Picker) -> String {
+    if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         // What others are compared with comes first where not all fits, and what tells least comes last.
         let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
         let word = if request.number.is_some() { "context" } else { "preview" };
@@ -50,7 +45,17 @@ fn picker_rows(
     } else {
         let about = if picker.kind == PickerKind::Models { " · $ in / out per million tokens" } else { "" };
         format!("{} · {} of {}{about}", model.list_title(picker), picker.shown.len(), picker.entries.len())
-    };
+    }
+}
+
+fn picker_rows(
+    model: &Model,
+    picker: &Picker,
+    area: Area,
+    painter: &mut Painter,
+    canvas: &mut Canvas<'_>,
+) -> Option<(u16, u16)> {
+    let title = title(model, picker);
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {
         let (list, preview) = geometry::list_parts(model, picker, inner);
@@ -138,7 +143,8 @@ fn picker_rows(
             | Choice::TakeBack(_)
             | Choice::Place(_)
             | Choice::Trust(_)
-            | Choice::Runs(_) => {
+            | Choice::Runs(_)
+            | Choice::Bisect(_) => {
                 entry_row(entry, line, chosen, canvas);
             }
         }

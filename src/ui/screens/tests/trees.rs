@@ -5,6 +5,7 @@ use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::timeline::{Timeline, TimelineRow};
 use crate::domain::{ContentHash, ControlEvent, HandlerPlace, Stage, Step, StepOutcome, ThreadEvent, Timestamp};
 use crate::workbench::PeekNews;
+use crate::workbench::bisect::{BisectAsked, BisectNews};
 use crate::workbench::pipeline_list::{AskedRow, KnownHandler, PipelineRows, PrintedRow};
 use std::sync::Arc;
 
@@ -217,6 +218,32 @@ fn the_threads() {
         let mut session = Session::started(columns, rows);
         let archived = rows_of_threads().into_iter().take(2).map(Arc::new).collect();
         session.tell(Message::threads(rows_of_threads())).keys("ctrl-t A").tell(Message::Archived(archived));
+        session
+    });
+}
+
+#[test]
+fn the_layer_that_makes_the_difference() {
+    check("bisect", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let asked = BisectAsked {
+            thread_id: "chat-1795000000000".parse().unwrap(),
+            number: 2,
+            check: "grep -q Cheese".to_owned(),
+        };
+        let tell = |session: &mut Session, news| {
+            session.tell(Message::Bisect(asked.clone(), news));
+        };
+        session.model.look_for_layer(asked.clone());
+        tell(
+            &mut session,
+            BisectNews::Plan(Ok("12 requests to a/one at most, for $0.04 at most, to look among 24 layers".into())),
+        );
+        session.keys("enter");
+        for line in ["12 requests to a/one at most", "without rule1, rule2, rule3: 0", "without rule4, rule5: 1"] {
+            tell(&mut session, BisectNews::Line(line.to_owned()));
+        }
+        tell(&mut session, BisectNews::Found(Ok(vec!["rule5".to_owned()])));
         session
     });
 }
