@@ -89,6 +89,63 @@ def main():
             terminal.close()
             end_all(folder)
     tree(levain, pictures / "tree.svg")
+    pipeline(levain, pictures / "pipeline.svg")
+
+
+HANDLERS = """handlers:
+- id: typos
+  stage: input
+  replace: {find: teh, with: the}
+- id: house-style
+  stage: input
+  append: " Keep the change small."
+- id: rules
+  stage: before_agent_start
+  message: "Issues are in ISSUES.md; close none."
+- id: short-memory
+  stage: context
+  keep_last: 40
+"""
+
+
+def pipeline(levain, file):
+    """A prompt that stands still before a handler, after two others changed it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        project = folder / "roof"
+        (project / ".ai/config/agent").mkdir(parents=True)
+        (project / ".ai/config/agent/pipeline.yaml").write_text(HANDLERS)
+        command = [levain, "--model", "scripted/demo"]
+        terminal = Terminal(command, environment(folder), project, COLUMNS, ROWS)
+
+        def shows(words):
+            terminal.wait(words, lambda: words in terminal.text(), 30)
+
+        def enters(line):
+            terminal.type(line)
+            shows(line)
+            terminal.type("\r")
+
+        try:
+            shows("enter send")
+            enters("/pipeline")
+            shows("handlers of files")
+            terminal.type("b")  # before typos
+            shows("typos (input)")
+            terminal.type("\x1b")
+            shows("enter send")
+            enters("mend teh roof")
+            shows("paused before typos")
+            enters("/pipeline")
+            for handler in ["typos", "house-style", "rules"]:
+                shows(f"what {handler} is about to get")
+                terminal.type("n")
+            shows("what short-memory is about to get")
+            shows("prompt 1")
+            picture(terminal, file)
+        finally:
+            terminal.close()
+            end_all(folder)
 
 
 def tree(levain, file):

@@ -44,8 +44,12 @@ impl Model {
                 let opens = self.pipeline_list().is_some_and(|picker| picker.loading);
                 self.refill(PickerKind::Pipeline);
                 let first = if self.stands_before().is_some() { Some(PipelineRow::Paused) } else { newest };
-                if let (true, Some(first), Some(picker)) = (opens, first, self.pipeline_list()) {
-                    picker.choose(|choice| matches!(choice, Choice::Pipeline(row) if *row == first));
+                let is_first = |choice: &Choice| match (&first, choice) {
+                    (Some(first), Choice::Pipeline(row)) => row == first,
+                    (_, _) => true,
+                };
+                if let (true, Some(picker)) = (opens, self.pipeline_list()) {
+                    picker.choose(is_first);
                 }
             }
             Err(why) => self.say(Level::Error, why),
