@@ -5,7 +5,7 @@ use super::chain::Link;
 use super::facts::Start;
 use super::library::Library;
 use crate::domain::{Decision, LayerKind, Lifetime, Piece, Problem, Severity};
-use crate::items::directive::{Values, interpolate};
+use crate::items::directive::{CONTINUATION_DIRECTIVE, SUMMARY_DIRECTIVE, Values, interpolate};
 use std::path::Path;
 
 /// The item that is told where no directive is named.
@@ -18,10 +18,10 @@ pub(super) const PLAIN: &str = "a thread that is handed off gets a plain message
 type Element = (&'static str, &'static str);
 
 /// Whose body asks for the summary of older messages.
-const SUMMARISES: Element = ("summary_directive", "older messages are summarised as usual");
+const SUMMARISES: Element = (SUMMARY_DIRECTIVE, "older messages are summarised as usual");
 
 /// Whose body is told to the thread that goes on.
-const GOES_ON: Element = ("continuation_directive", "a thread that goes on is told the usual message");
+const GOES_ON: Element = (CONTINUATION_DIRECTIVE, "a thread that goes on is told the usual message");
 
 /// What the directives say that `own` names to ask for summaries, and for the thread that goes on, with what is known of the thread filled
 /// in; none where it names none, and where that does not read, which goes into `problems`.

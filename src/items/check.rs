@@ -1,7 +1,7 @@
 //! What is wrong with items: as files, against their place, and in what they mention.
 
 use super::capability::{self, Capabilities, CapabilityFile, ProjectFiles};
-use super::directive::{BuiltInProvider, Directive, Mention, input_name};
+use super::directive::{BuiltInProvider, CONTINUATION_DIRECTIVE, Directive, Mention, SUMMARY_DIRECTIVE, input_name};
 use super::find::{Item, Items};
 use super::hook::{Action, Hook};
 use super::id::{ItemId, Kind};
@@ -88,6 +88,14 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
                     problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
                 }
             }
+        }
+    }
+    let named =
+        directive.other.iter().filter(|(name, _)| matches!(name.as_str(), SUMMARY_DIRECTIVE | CONTINUATION_DIRECTIVE));
+    for (name, id) in named {
+        if let Err(missing) = items.find(Kind::Directive, id.value.trim()) {
+            let (message, remedy) = (format!("{name}: {missing}"), "fix the id, or leave the element out");
+            problems.push(Problem::at(file, id.lines.0, Severity::Warning, message, remedy));
         }
     }
     // Which threads there are is known when one begins.
@@ -195,6 +203,24 @@ mod tests {
         assert_eq!(said(""), [(Severity::Error, wanted.to_owned())]);
         let wanted = "fix the id, write the item, or leave the entry out";
         assert_eq!(said(" optional=\"true\""), [(Severity::Warning, wanted.to_owned())]);
+    }
+
+    #[test]
+    fn a_directive_for_summaries_that_is_not_there_is_told() {
+        let items = Items::list(&Spaces::embedded());
+        for name in [SUMMARY_DIRECTIVE, CONTINUATION_DIRECTIVE] {
+            let said = |id: &str| {
+                let text = format!(
+                    "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\n\
+                     <{name}>{id}</{name}></metadata></directive>\n```\nGo.\n"
+                );
+                self::text(Kind::Directive, &text, Path::new("a.md"), None, Some(&items))
+            };
+            let problems = said("levain/chad");
+            assert_eq!((problems[0].severity, problems[0].line), (Severity::Warning, Some(3)), "{problems:?}");
+            assert!(problems[0].message.contains("did you mean `levain/chat`"), "{problems:?}");
+            assert!(said("levain/chat").is_empty());
+        }
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub struct Located<T> {
     pub lines: Lines,
 }
 
+/// The element of its metadata that names a directive whose body asks for the summary of older messages.
+pub const SUMMARY_DIRECTIVE: &str = "summary_directive";
+
+/// That which names the one whose body is told to a thread that goes on with its work.
+pub const CONTINUATION_DIRECTIVE: &str = "continuation_directive";
+
 /// A directive as its file tells it.
 #[derive(Clone, Debug, Default)]
 pub struct Directive {
@@ -48,7 +54,7 @@ pub struct Directive {
     pub description: Option<Located<String>>,
     pub category: Option<Located<String>>,
     pub author: Option<Located<String>>,
-    /// Metadata that levain keeps without using it, by name.
+    /// Metadata without a field of its own, by name.
     pub other: Vec<(String, Located<String>)>,
     pub model: Option<ModelWish>,
     pub limits: DirectiveLimits,
