@@ -4,6 +4,7 @@
 //! through a [`Handle`]; one thread has one driver.
 
 mod account;
+mod answering;
 mod background;
 mod bounds;
 mod budget;
