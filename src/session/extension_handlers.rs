@@ -9,8 +9,8 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Space, Stage, State,
-    ThreadId, ToolCall, ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Role, SessionTold,
+    Space, Stage, State, ThreadId, Timestamp, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
 use crate::items::prompt_file::Named;
@@ -156,6 +156,10 @@ impl ExtensionHandlers {
         let offered = self.offered();
         let of_stage = offered.handlers.iter().filter(|(handler, _)| handler.stage == stage);
         of_stage.map(|(handler, _)| handler.clone()).collect()
+    }
+
+    pub(super) fn listens(&self, stage: Stage) -> bool {
+        self.offered().handlers.iter().any(|(handler, _)| handler.stage == stage)
     }
 
     /// Loads what is new or was saved since. Answers with what people should know.
@@ -418,6 +422,17 @@ impl ExtensionHandlers {
             (None, Some(problem)) => Err(problem.to_string()),
             (None, None) => Ok((Value::Null, false)),
         }
+    }
+
+    /// What those who are asked before room is made know of the session.
+    pub(super) async fn session(&self, said: Vec<(Role, Timestamp)>, calls: Vec<ToolCall>) -> SessionTold {
+        let thread = Arc::clone(&self.thread);
+        let read = move || {
+            let (entries, named) = thread.entries(|entries| (entries.all().to_vec(), entries.named(&said)));
+            SessionTold { entries, named, files: tools_of_pi::file_ops(&calls) }
+        };
+        // A log may be long.
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
     }
 
     /// Tells those who watch that they are loaded again.

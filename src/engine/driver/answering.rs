@@ -97,14 +97,21 @@ impl<A: Audience> Driver<A> {
             drop(call.due_to_keep(now));
             return;
         }
-        if !shown.is_empty() {
-            self.settings.audience.streamed(call.request, shown);
-        }
+        let (request, grew) = (call.request, !shown.is_empty());
         let kept = call.due_to_keep(now);
+        if grew {
+            self.settings.audience.streamed(request, shown);
+        }
         if !kept.is_empty()
-            && let Err(error) = self.settings.store.keep_inflight(call.request, &kept)
+            && let Err(error) = self.settings.store.keep_inflight(request, &kept)
         {
             self.complain(&error);
+        }
+        if grew {
+            self.answer_grew();
+        }
+        if all {
+            self.answer_over();
         }
     }
 

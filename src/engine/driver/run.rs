@@ -18,9 +18,9 @@ use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Bounds, CallId, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent,
-    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
+    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage, WireForm,
 };
-use crate::engine::thread::{Effect, Phase, Thread, apply};
+use crate::engine::thread::{CompactionCause, Effect, Phase, Thread, apply};
 use crate::ports::tools::{Isolation, OwnCommand};
 use crate::ports::{Approvals, Clock, Handlers, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -37,6 +37,11 @@ pub trait ModelRegistry: Send + Sync {
     /// # Errors
     /// The sentence a person should read when there is none.
     fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String>;
+
+    /// The wire form in which a model is asked, where known.
+    fn wire_form(&self, _model: &ModelRef) -> Option<WireForm> {
+        None
+    }
 
     /// Size of the context window, where known.
     fn window(&self, model: &ModelRef) -> Option<Tokens>;
@@ -208,7 +213,7 @@ impl<A: Audience> Driver<A> {
                 }
                 return ended;
             }
-            let due = self.call.as_ref().and_then(Call::next_due);
+            let due = self.call.as_ref().and_then(Call::next_due).into_iter().chain(self.updates_due()).min();
             let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
             let left = self.thread.time_left(self.settings.clock.now()).filter(|_| self.blocked.is_none());
             let over = left.map(|left| Instant::now() + Duration::from_millis(left));
@@ -236,7 +241,10 @@ impl<A: Audience> Driver<A> {
                 snapshot = found(&mut self.pending_snapshot) => self.snapshot_ready(snapshot).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 happened = happened(&mut self.dialogs) => self.extension_told(happened).await,
-                () = until(due) => self.show_and_keep(false),
+                () = until(due) => {
+                    self.show_and_keep(false);
+                    self.tell_updates();
+                }
                 () = until(store) => self.try_again().await,
                 () = until(slot) => self.ask_for_slot().await,
                 () = until(over) => {
@@ -400,10 +408,12 @@ impl<A: Audience> Driver<A> {
 
     /// What a recorded event means for the thread.
     pub(super) fn applied(&mut self, record: &Record) {
-        let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone() };
+        let compacts = matches!(self.thread.phase, Phase::Compacting { room, .. } if room != CompactionCause::Branch)
+            && !self.thread.handoff.is_being_made();
+        let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone(), compacts };
         let effects = apply(&mut self.thread, record);
         if self.is_observed() {
-            self.observe(&record.event, &before);
+            self.observe(record, &before);
         } else {
             self.pipeline.known = self.thread.history.len();
         }
