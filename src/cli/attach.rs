@@ -105,7 +105,7 @@ const HELP: &str = "\
 What you type is sent; while the thread works it steers the next turn.
 /approve ID once|thread|always|deny [WHY]   answer a call that needs approval
 /stop      stop the running turn
-/compact   compact older messages into a summary
+/compact   compact older messages into a summary; words behind it say what that is to look at
 /quit      leave; the thread goes on";
 
 impl Attached {

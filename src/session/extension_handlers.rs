@@ -428,7 +428,7 @@ impl ExtensionHandlers {
     pub(super) async fn session(&self, said: Vec<(Role, Timestamp)>, calls: Vec<ToolCall>) -> SessionTold {
         let thread = Arc::clone(&self.thread);
         let read = move || {
-            let (entries, named) = thread.entries(|entries| (entries.all().to_vec(), entries.named(&said)));
+            let (entries, named) = thread.entries(|entries| (newest(entries.all()), entries.named(&said)));
             SessionTold { entries, named, files: tools_of_pi::file_ops(&calls) }
         };
         // A log may be long.
@@ -492,6 +492,9 @@ impl ExtensionHandlers {
 /// Megabytes of an answer that stands in the log.
 const LARGEST_ANSWER: usize = 4;
 
+/// Megabytes of the entries that a handler is given of a session.
+const LARGEST_SESSION: usize = 16;
+
 /// Messages that a conversation may have.
 const MOST_MESSAGES: usize = 20_000;
 
@@ -505,6 +508,19 @@ fn fits(stage: Stage, value: &Value) -> Result<(), String> {
     }
     let messages = value.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
     if messages > MOST_MESSAGES { Err(format!("it answered with more than {MOST_MESSAGES} messages")) } else { Ok(()) }
+}
+
+/// The newest of a session's entries, as many as a handler is given.
+fn newest(entries: &[Value]) -> Vec<Value> {
+    let mut left: usize = LARGEST_SESSION << 20;
+    let fits = |entry: &&Value| {
+        let size = weight(entry);
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    };
+    let count = entries.iter().rev().take_while(fits).count();
+    entries.get(entries.len() - count..).unwrap_or_default().to_vec()
 }
 
 /// About as many bytes as a value has when it is written.

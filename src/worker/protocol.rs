@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The longest message of a client, in bytes of its line. A longer one is refused before it is sent.
 pub const LONGEST_COMMAND: usize = 16 << 20;

@@ -33,6 +33,7 @@ impl<A: Audience> Driver<A> {
                 self.may_take_all(&text, &held.files)?;
                 Self::may_be_called(client.as_deref())?;
                 self.may_send(&text, &held)?;
+                let _somebody_answers = self.settings.models.provider(&self.thread.model)?;
                 let (images, files) = (held.images.clone(), held.files.clone());
                 let said = self.thread.history.len() + self.thread.notes().count() + 1 + held.messages.len();
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);

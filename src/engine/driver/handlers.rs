@@ -27,6 +27,9 @@ use tokio::sync::{Notify, mpsc};
 /// What is told of a job that is not looked at.
 const PROGRESS: usize = 16;
 
+/// Entries of a session that are kept with a step, the newest: all of them are in the log.
+const MOST_ENTRIES: usize = 500;
+
 impl<A: Audience> Driver<A> {
     /// Who is asked in this thread.
     pub(super) fn asking(&self) -> Asking {
@@ -427,6 +430,9 @@ impl<A: Audience> Driver<A> {
 
     /// Keeps a value, long lists in it piece by piece: those of two requests differ in few of them.
     fn keep_value(&mut self, mut value: Value) -> Option<ContentHash> {
+        if let Some(Value::Array(entries)) = value.get_mut("branchEntries") {
+            entries.drain(..entries.len().saturating_sub(MOST_ENTRIES));
+        }
         for map in [value.as_object_mut()].into_iter().flatten() {
             self.keep_lists(map);
             if let Some(Value::Object(inner)) = map.get_mut("payload") {
