@@ -16,7 +16,8 @@ use tokio::time::Instant;
 impl<A: Audience> Driver<A> {
     /// More of the answer in flight has arrived.
     pub(super) fn answer_grew(&mut self) {
-        if !self.has(Stage::MessageStart) && !self.has(Stage::MessageUpdate) {
+        let follows = self.has(Stage::MessageUpdate);
+        if !follows && !self.has(Stage::MessageStart) {
             return;
         }
         let Some(request) = self.call.as_ref().map(|call| call.request) else { return };
@@ -28,7 +29,7 @@ impl<A: Audience> Driver<A> {
             let (far, pace) = (Arriving::default(), Pace::default());
             self.pipeline.streaming = Some(Streaming { request, since, far, pace, message });
         }
-        self.pipeline.streaming.iter_mut().for_each(|streaming| streaming.pace.fresh = true);
+        self.pipeline.streaming.iter_mut().for_each(|streaming| streaming.pace.fresh = follows);
         self.tell_updates();
     }
 
@@ -61,7 +62,8 @@ impl<A: Audience> Driver<A> {
         if !self.pipeline.keeps_up() {
             return None;
         }
-        let answer = self.pipeline.streaming.as_ref().and_then(|streaming| streaming.pace.due());
+        let arrives = |known: &&Streaming| self.call.as_ref().is_some_and(|call| call.request == known.request);
+        let answer = self.pipeline.streaming.as_ref().filter(arrives).and_then(|streaming| streaming.pace.due());
         let tools = self.tools.iter().filter_map(|tool| tool.pace.due());
         answer.into_iter().chain(tools).min().map(Instant::into_std)
     }
