@@ -81,11 +81,17 @@ fn ten_handlers_are_asked(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| runtime.block_on(ask(&engine, &event)));
 }
 
-/// 200 kB in as many messages.
+/// 200 kB in as many messages, half of them answers.
 fn messages(count: usize) -> Value {
     let text = "word ".repeat(200_000 / 5 / count);
-    let one = json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1});
-    json!({"messages": vec![one; count]})
+    let content = json!([{"type": "text", "text": text}]);
+    let said = json!({"role": "user", "content": content, "timestamp": 1});
+    let usage =
+        json!({"input": 9, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 18, "cost": {"total": 0.01}});
+    let answer = json!({"role": "assistant", "content": content, "timestamp": 1, "api": "anthropic", "provider": "anthropic",
+        "model": "m", "usage": usage, "stopReason": "stop"});
+    let turn = [said, answer].into_iter().cycle();
+    json!({"messages": turn.take(count).collect::<Vec<_>>()})
 }
 
 /// Takes a conversation through every handler, as the stage does: each gets what those before it made of it.

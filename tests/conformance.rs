@@ -9,6 +9,7 @@ mod prompts;
 mod queue;
 mod requests;
 mod room;
+mod streams;
 
 use crate::support::driven_thread::{Bench, Heard, Play, end, text};
 use crate::support::scripted_handlers::ScriptedHandlers;
@@ -30,6 +31,8 @@ use tokio::sync::{Notify, Semaphore};
 #[derive(Default)]
 struct Tools {
     ran: Mutex<Vec<Value>>,
+    /// What a call prints while it runs.
+    prints: Vec<&'static str>,
     may_end: Option<Arc<Semaphore>>,
     one_began: Notify,
 }
@@ -49,11 +52,12 @@ impl ToolRunner for Tools {
         _item: &'a str,
         call: &'a ToolCall,
         _isolation: Isolation,
-        _listener: &'a dyn ToolListener,
+        listener: &'a dyn ToolListener,
     ) -> tools::Waiting<'a, ToolOutcome> {
         Box::pin(async move {
             self.ran.lock().unwrap().push(call.input.clone());
             self.one_began.notify_one();
+            self.prints.iter().for_each(|text| listener.said((*text).to_owned()));
             if let Some(may) = &self.may_end {
                 may.acquire().await.unwrap().forget();
             }
@@ -80,6 +84,17 @@ impl Conversation {
     }
 
     fn with(handlers: ScriptedHandlers, plays: Vec<Play>, tools: Tools, window: Option<Tokens>) -> Self {
+        Self::going_on(Vec::new(), handlers, plays, tools, window)
+    }
+
+    /// One in which this happened before.
+    fn going_on(
+        before: Vec<Event>,
+        handlers: ScriptedHandlers,
+        plays: Vec<Play>,
+        tools: Tools,
+        window: Option<Tokens>,
+    ) -> Self {
         let piece = |kind, text: &str| Piece {
             id: text.to_owned(),
             kind,
@@ -96,7 +111,7 @@ impl Conversation {
         let (handlers, tools) = (Arc::new(handlers), Arc::new(tools));
         let asked: Arc<dyn Handlers> = Arc::clone(&handlers) as Arc<dyn Handlers>;
         let runner: Arc<dyn ToolRunner> = Arc::clone(&tools) as Arc<dyn ToolRunner>;
-        let bench = Bench::asking(asked, plays, plan, runner, window);
+        let bench = Bench::asking(before, asked, plays, plan, runner, window);
         Self { handlers, tools, bench, taken: AtomicUsize::new(0), heard_of: 0 }
     }
 

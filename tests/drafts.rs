@@ -175,3 +175,24 @@ fn a_prompt_that_is_sent_at_once_goes_to_the_worker_that_is_being_started() {
     terminal.leave();
     home.wait_until_quiet();
 }
+
+/// Nothing is made of it, and no thread stays that nobody could answer in.
+#[test]
+fn a_prompt_without_a_key_stays_in_the_draft() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["--model", "anthropic/claude-haiku-4-5"]).start();
+    terminal.wait_for("claude-haiku-4-5");
+    terminal.send_keys("keep these words");
+    terminal.wait_for("keep these words");
+    terminal.send_keys("\r");
+    terminal.wait_for("no key for anthropic");
+    terminal.wait_until("the words are in the draft", |screen| screen.contents().contains("› keep these words"));
+    terminal.leave();
+    let logs: String = threads(&home)
+        .iter()
+        .filter_map(|id| {
+            fs::read_to_string(home.project().join(format!(".ai/agent/threads/{id}/transcript.jsonl"))).ok()
+        })
+        .collect();
+    assert!(!logs.contains("prompt_queued"), "{logs}");
+}

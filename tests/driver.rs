@@ -473,8 +473,8 @@ async fn a_summary_on_its_way_is_shown_to_nobody_and_can_be_stopped() {
         bench.until_answer().await;
         bench.until_idle().await;
     }
-    bench.handle.ask(Command::Compact).await.unwrap();
-    let refused = bench.handle.ask(Command::Compact).await.unwrap_err();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
+    let refused = bench.handle.ask(Command::Compact { instructions: None }).await.unwrap_err();
     assert!(refused.contains("only an idle thread"), "{refused}");
     tokio::time::sleep(Duration::from_secs(1)).await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
@@ -524,7 +524,7 @@ async fn who_asks_for_room_loses_nothing_without_a_summary() {
         bench.until_answer().await;
         bench.until_idle().await;
     }
-    bench.handle.ask(Command::Compact).await.unwrap();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
     let events = bench
         .until(|heard| {
             matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
@@ -762,7 +762,7 @@ async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for(
         });
         charges.collect::<Vec<_>>()
     };
-    bench.handle.ask(Command::Compact).await.unwrap();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
     let events = bench
         .until(|heard| {
             matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
@@ -771,7 +771,7 @@ async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for(
     assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("the model gave no summary".to_owned())));
     assert_eq!(spent(&events), [Money(9)]);
     bench.until_idle().await;
-    bench.handle.ask(Command::Compact).await.unwrap();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
     let events = bench
@@ -779,7 +779,7 @@ async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for(
         .await;
     assert_eq!(spent(&events), [Money(9)]);
     bench.until_idle().await;
-    bench.handle.ask(Command::Compact).await.unwrap();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
     let events = bench
         .until(|heard| {
             matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
@@ -971,7 +971,7 @@ async fn a_cancel_is_answered_while_room_is_made() {
         bench.until_idle().await;
     }
     gate.close();
-    bench.handle.ask(Command::Compact).await.unwrap();
+    bench.handle.ask(Command::Compact { instructions: None }).await.unwrap();
     let bench = is_stopped_before(bench, gate).await;
     assert_eq!(bench.script.asked.lock().unwrap().len(), 2, "no summary was asked for");
     assert!(

@@ -902,3 +902,107 @@ export default (pi: any) => pi.registerTool({ name: "write", label: "w", descrip
         assert_eq!(project.home.project().join("ran").exists(), runs, "{path}");
     }
 }
+
+/// What an extension of a project wrote to its console.
+fn printed(project: &Project, id: &str) -> Vec<String> {
+    let (code, out, err) = output(&mut project.home.levain(&["extensions", "console", "--thread", id, "--json"]));
+    assert_eq!(code, 0, "{err}");
+    let text = |line: &str| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned();
+    out.lines().map(text).collect()
+}
+
+#[test]
+fn an_extension_hears_an_answer_and_a_tool_while_they_go_on() {
+    // The command ends when it was told of.
+    let extension = r#"import { writeFileSync } from "node:fs";
+    export default (pi: any) => {
+      let said = "";
+      pi.on("message_update", (event: any) => {
+        const piece = event.assistantMessageEvent;
+        if (piece.type === "text_delta") said += piece.delta;
+        if (piece.type === "text_end") console.log("answer", said, piece.partial === event.message, event.message.content[piece.contentIndex].text === said);
+      });
+      pi.on("tool_execution_update", (event: any, ctx: any) => {
+        console.log("tool", event.toolName, event.partialResult.content[0].text.trim());
+        writeFileSync(ctx.cwd + "/told", "");
+      });
+      pi.on("message_end", ({ message }: any) => { if (message.role === "assistant") console.log("usage", typeof message.usage.totalTokens, message.stopReason, typeof message.timestamp); });
+    };"#;
+    let replies = [
+        json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "All is done."}]}),
+        json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": "echo baked; until [ -e told ]; do sleep 0.02; done"}}}]}),
+    ];
+    let project = Project::extended(extension, &replies);
+    let id = project.run("go");
+    let printed = printed(&project, &id);
+    let has = |line: &str| printed.iter().any(|one| one == line);
+    assert!(has("answer All is done. true true") && has("tool bash baked"), "{printed:?}");
+    assert!(has("usage number toolUse number") && has("usage number stop number"), "{printed:?}");
+}
+
+#[test]
+fn a_message_of_an_extension_that_is_none_is_reported_and_nothing_is_sent() {
+    let extension = r#"export default (pi: any) => {
+      pi.on("input", () => {
+        pi.sendMessage({ content: "nameless" });
+        pi.sendMessage({ customType: "note", content: 7 });
+        pi.sendMessage({ customType: "note", content: [{ type: "moon" }] });
+        pi.sendUserMessage("  ");
+        pi.sendUserMessage({ text: "no list" });
+      });
+    };"#;
+    let project = with(extension);
+    let id = project.run("go");
+    let printed = printed(&project, &id).join("\n");
+    for why in [
+        "its customType is no text",
+        "its content is neither a text nor a list of parts",
+        "a part of its content is neither a text nor an image",
+        "there is no text to send",
+    ] {
+        assert!(printed.contains(why), "{why}: {printed}");
+    }
+    let sent = project
+        .events(&id)
+        .into_iter()
+        .filter(|(name, _)| ["prompt_queued", "extension_entry"].contains(&name.as_str()));
+    assert_eq!(sent.count(), 1, "the prompt alone");
+}
+
+/// The session, as it is in the log, and what stays of it by the entry that a handler names.
+#[test]
+fn an_extension_summarises_and_says_what_stays() {
+    let extension = r#"export default (pi: any) => {
+      pi.on("session_before_compact", ({ preparation, branchEntries, customInstructions, signal }: any) => {
+        const kept = branchEntries.find((entry: any) => entry.id === preparation.firstKeptEntryId);
+        console.log("stays", kept.message.role, kept.message.content[0].text, customInstructions, signal.aborted);
+        const first = branchEntries.find((entry: any) => entry.message?.role === "assistant");
+        return { compaction: { summary: "So far.", firstKeptEntryId: first.id, tokensBefore: preparation.tokensBefore, details: { n: 1 } } };
+      });
+      pi.on("session_compact", ({ compactionEntry, fromExtension }: any) => console.log("made", fromExtension, compactionEntry.details.n));
+    };"#;
+    let project = with(extension);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    for said in ["first words", "second words"] {
+        terminal.send_keys(said);
+        terminal.wait_for(said);
+        terminal.send_keys(key::ENTER);
+        terminal.wait_until("it has answered", |screen| {
+            screen.contents().matches("Done.").count() == if said.starts_with("first") { 1 } else { 2 }
+        });
+    }
+    terminal.send_keys("/compact only numbers");
+    terminal.wait_for("only numbers");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("compacted");
+    terminal.leave();
+    let (_, out, _) = project.levain(&["threads", "--json"]);
+    let row: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let id = row["thread_id"].as_str().unwrap().to_owned();
+    let printed = printed(&project, &id);
+    assert_eq!(printed, ["stays assistant Done. only numbers false", "made true 1"]);
+    assert_eq!(project.event(&id, "compact_requested")["instructions"], "only numbers");
+    let made = project.event(&id, "context_compacted");
+    assert_eq!((&made["kept"], &made["details"]["n"]), (&json!(3), &json!(1)), "{made}");
+}

@@ -326,6 +326,35 @@ fn what_nobody_waits_for_is_reported() {
 }
 
 #[test]
+fn a_listener_of_the_bus_that_throws_is_reported_and_the_others_hear() {
+    let bench = Bench::new();
+    bench.registered("one.js", "export default (pi) => {\n  pi.events.on('c', () => { throw new Error('first'); });\n  pi.events.on('c', async () => { throw new Error('second'); });\n};");
+    bench.registered("two.js", "export default (pi) => { let heard = ''; pi.events.on('c', (data) => { heard += data; });\n  pi.on('input', () => { pi.events.emit('c', 'x'); return { action: 'transform', text: heard }; }); };");
+    let emitted = bench.emit("input", json!({"text": "go"}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"action": "transform", "text": "x"})), "{emitted:?}");
+    let mut reports: Vec<_> =
+        emitted.told.reports.iter().map(|report| (report.message.as_str(), report.line)).collect();
+    reports.sort_unstable();
+    assert_eq!(reports, [("bus:c: first", Some(2)), ("bus:c: second", Some(3))], "{emitted:?}");
+    bench.assert_works();
+}
+
+/// What the embedder sends once, or as a number or a list, is what an extension of pi expects.
+#[test]
+fn events_are_dressed_as_extensions_expect_them() {
+    let bench = Bench::new();
+    bench.registered("e.js", "export default (pi) => {\n  pi.on('session_before_compact', ({ preparation, signal }) => ({ compaction: { summary: [...preparation.fileOps.read, preparation.fileOps.edited.size, signal.aborted].join(' ') } }));\n  pi.on('message_update', ({ message, assistantMessageEvent }) => { pi.events.emit('told', assistantMessageEvent.partial === message); });\n  let same; pi.events.on('told', (data) => { same = data; }); pi.on('input', () => ({ action: 'transform', text: String(same) }));\n};");
+    let preparation = json!({"fileOps": {"read": ["a", "b"], "written": [], "edited": []}});
+    let emitted = bench.emit("session_before_compact", json!({"preparation": preparation}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"compaction": {"summary": "a b 0 false"}})), "{emitted:?}");
+    let piece = json!({"type": "text_delta", "contentIndex": 0, "delta": "x", "partial": true});
+    let message = json!({"role": "assistant", "content": []});
+    bench.emit("message_update", json!({"message": message, "assistantMessageEvent": piece}));
+    let emitted = bench.emit("input", json!({"text": "go"}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"action": "transform", "text": "true"})), "{emitted:?}");
+}
+
+#[test]
 fn a_handler_that_throws_stops_no_other() {
     let bench = Bench::new();
     bench.registered(

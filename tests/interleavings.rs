@@ -195,7 +195,7 @@ impl Scene {
         }
         fs::write(self.file("hold"), "").unwrap();
         if compacts {
-            self.thread.ask(Command::Compact).await.unwrap();
+            self.thread.ask(Command::Compact { instructions: None }).await.unwrap();
         } else {
             self.thread.say("alpha", PromptMode::FollowUp).await;
         }
@@ -226,7 +226,7 @@ impl Scene {
             Meanwhile::Chooses => {
                 let model = self.other_model();
                 self.thread.ask(Command::SetModel { model }).await.unwrap();
-                assert!(self.thread.ask(Command::Compact).await.is_err());
+                assert!(self.thread.ask(Command::Compact { instructions: None }).await.is_err());
             }
             Meanwhile::Fails => fs::write(self.file("fail"), "").unwrap(),
             Meanwhile::IsRefused => {}

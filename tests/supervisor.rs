@@ -62,12 +62,12 @@ fn spec(model: &ModelRef, id: &str) -> ThreadSpec {
     }
 }
 
-/// A registry of models that fails as soon as a provider is looked for, as a fault of this program would.
-struct Faulty;
+/// A registry of models that fails as soon as a request is made, as a fault of this program would.
+struct Faulty(Models);
 
 impl ModelRegistry for Faulty {
-    fn provider(&self, _model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
-        panic!("a fault in the middle of a thread")
+    fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
+        self.0.provider(model)
     }
 
     fn window(&self, _model: &ModelRef) -> Option<Tokens> {
@@ -75,7 +75,7 @@ impl ModelRegistry for Faulty {
     }
 
     fn max_output(&self, _model: &ModelRef) -> u64 {
-        1
+        panic!("a fault in the middle of a thread")
     }
 
     fn spend(&self, _model: &ModelRef, _usage: &Usage) -> Option<Money> {
@@ -99,8 +99,8 @@ impl ThreadFactory for Bare {
         let nothing = |_: &str| None;
         let providers = Providers::new(Settings::from_env(nothing, Keys::from_env(nothing)));
         let faulty = id.as_str().starts_with("fault");
-        let models: Box<dyn ModelRegistry> =
-            if faulty { Box::new(Faulty) } else { Box::new(Models::new(providers, Catalog::embedded())) };
+        let models = Models::new(providers, Catalog::embedded());
+        let models: Box<dyn ModelRegistry> = if faulty { Box::new(Faulty(models)) } else { Box::new(models) };
         Ok(Hosting {
             handlers: Arc::new(levain::ports::NoHandlers),
             layout: self.layout.clone(),

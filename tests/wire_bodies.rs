@@ -503,7 +503,7 @@ fn conversation_of(form: &Form) {
         tell(&socket, ThreadCommand::SetModel { model: other.clone() }).await;
         say(format!("say {}", numbers.words(30)), &["dot.png", "notes.txt", ".ai/"]).await;
         say(" even longer".repeat(9_000), &[]).await;
-        tell(&socket, ThreadCommand::Compact).await;
+        tell(&socket, ThreadCommand::Compact { instructions: None }).await;
         say(format!("say {}", numbers.words(30)), &[]).await;
     });
     let received = server.taken();
@@ -563,7 +563,7 @@ fn numbers_of(form: &Form, threads: u64) {
         for step in 0..5 {
             let told = format!("{} thread {seed}, step {step}", form.name);
             match numbers.next(6) {
-                0 if step > 0 => runtime.block_on(tell(&socket, ThreadCommand::Compact)),
+                0 if step > 0 => runtime.block_on(tell(&socket, ThreadCommand::Compact { instructions: None })),
                 1 => runtime.block_on(tell(&socket, ThreadCommand::SetModel { model: other.clone() })),
                 2 => {
                     let command = "echo a note that goes along".to_owned();

@@ -7,6 +7,7 @@ use super::text::{EventWriter, write_question};
 use super::{Common, runtime};
 use crate::app::Shutdown;
 use crate::app::plain::read_lines;
+use crate::domain::command::PROGRAM_CLIENT;
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
 use crate::domain::{Event, Mentions, RequestEvent, Status, ThreadId, ThreadKind, Waiting};
 use crate::ports::StoreError;
@@ -104,7 +105,7 @@ const HELP: &str = "\
 What you type is sent; while the thread works it steers the next turn.
 /approve ID once|thread|always|deny [WHY]   answer a call that needs approval
 /stop      stop the running turn
-/compact   compact older messages into a summary
+/compact   compact older messages into a summary; words behind it say what that is to look at
 /quit      leave; the thread goes on";
 
 impl Attached {
@@ -181,7 +182,9 @@ impl Attached {
             self.leaves = true;
             return Ok(false);
         } else if line.trim() == "/compact" {
-            Command::Compact
+            Command::Compact { instructions: None }
+        } else if let Some(wish) = line.trim().strip_prefix("/compact ") {
+            Command::Compact { instructions: Some(wish.trim().to_owned()) }
         } else if line.trim() == "/handoff" {
             Command::HandOff
         } else if matches!(line.trim(), "/stop" | "/cancel") {
@@ -215,6 +218,7 @@ impl Attached {
             self.client = own.map_err(|error| Failure::new(error.to_string()))?;
         }
         self.commands += 1;
+        let command = if self.json { by_program(command, self.commands) } else { command };
         self.client.sender().command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;
         Ok(true)
     }
@@ -322,4 +326,12 @@ fn misspelt(line: &str) -> Option<&str> {
 
 fn rests(state: &State) -> bool {
     (state.waiting == Some(Waiting::User) || state.status.is_terminal()) && state.queue.is_empty()
+}
+
+/// A prompt that a program sends says so, unless it has a name of its own.
+fn by_program(mut command: Command, number: u64) -> Command {
+    if let Command::Submit { client: client @ None, .. } = &mut command {
+        *client = Some(format!("{PROGRAM_CLIENT}{}-{number}", std::process::id()));
+    }
+    command
 }

@@ -20,6 +20,9 @@ pub const LONG_NAME: &str = "extension:";
 /// What begins the id that an extension's message has in the place of a client's.
 pub const EXTENSION_CLIENT: &str = "extension-";
 
+/// What begins the id of a prompt that a program sends, and no person.
+pub const PROGRAM_CLIENT: &str = "rpc-";
+
 /// What a client can ask of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
@@ -89,7 +92,11 @@ pub enum Command {
         archived: bool,
     },
     /// Let older messages give way to a summary.
-    Compact,
+    Compact {
+        /// What the summary is to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+    },
     /// Tell what was said in a branch that was left in short, with the next prompt. Only an idle conversation does.
     SummariseBranch {
         /// The thread in which it was said.

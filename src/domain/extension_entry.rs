@@ -26,6 +26,9 @@ pub enum ExtensionEntry {
     Message {
         #[serde(flatten)]
         message: CustomMessage,
+        /// It stands behind that prompt, not before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        behind: bool,
     },
     /// It called a model, which counts as spent by the thread.
     ModelCall {

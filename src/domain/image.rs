@@ -29,6 +29,19 @@ pub fn too_large() -> String {
     format!("it is larger than {}, the most that providers take", in_words(most))
 }
 
+/// What is known of an image that may be taken in.
+///
+/// # Errors
+/// Why it may not.
+pub fn checked(name: String, bytes: &[u8]) -> Result<Image, String> {
+    let size = bytes.len() as u64;
+    if size > LARGEST_IMAGE {
+        return Err(too_large());
+    }
+    let media_type = media_type(bytes).ok_or("it is not a PNG, JPEG, GIF or WebP image")?.to_owned();
+    Ok(Image { name, media_type, hash: ContentHash::of(bytes), bytes: size })
+}
+
 /// The media type of an image that models take, by its first bytes.
 #[must_use]
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {

@@ -5,6 +5,7 @@ use super::attachment::Attachment;
 use super::custom_message::CustomMessage;
 use super::id::{CallId, ContentHash};
 use super::image::{IMAGE_TOKENS, Image};
+use super::said::Said;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -256,19 +257,36 @@ impl Message {
 }
 
 /// A message of a history with what every request wants to know of it, reckoned once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     pub message: Arc<Message>,
     /// Hash of the message as JSON: its name in the content store.
     pub hash: ContentHash,
     /// Estimate of the message's size.
     pub tokens: Tokens,
+    /// When it was said, where that is known. Requests are the same whenever it was.
+    #[serde(skip)]
+    pub said: Option<Arc<Said>>,
+}
+
+/// The same words are the same entry, whenever they were said.
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.message, &self.hash, self.tokens) == (&other.message, &other.hash, other.tokens)
+    }
 }
 
 impl Entry {
     #[must_use]
     pub fn new(message: Message) -> Self {
         let json = message.to_json();
-        Self { hash: ContentHash::of(json.as_bytes()), tokens: message.tokens(), message: Arc::new(message) }
+        let (hash, tokens) = (ContentHash::of(json.as_bytes()), message.tokens());
+        Self { hash, tokens, message: Arc::new(message), said: None }
+    }
+
+    /// The same, of which it is known when it was said.
+    #[must_use]
+    pub fn said(message: Message, said: Said) -> Self {
+        Self { said: Some(Arc::new(said)), ..Self::new(message) }
     }
 }

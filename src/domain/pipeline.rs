@@ -7,7 +7,7 @@ use super::stage::{HandlerPlace, Stage};
 use serde::{Deserialize, Serialize};
 
 /// Lists in a recorded value that are kept piece by piece, and the name under which their hashes stand then.
-pub const LISTS: [&str; 3] = ["messages", "input", "contents"];
+pub const LISTS: [&str; 4] = ["messages", "input", "contents", "branchEntries"];
 pub const KEPT: &str = "$kept";
 
 /// What became of asking one handler.

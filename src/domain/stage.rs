@@ -39,19 +39,31 @@ pub enum Stage {
     Context,
     /// Before each call: the request in its provider's form.
     BeforeProviderRequest,
+    MessageStart,
+    /// More of an answer has arrived.
+    MessageUpdate,
     MessageEnd,
     /// Before a tool runs.
     ToolCall,
     ToolExecutionStart,
+    /// It has printed something.
+    ToolExecutionUpdate,
     /// After it has run.
     ToolResult,
     ToolExecutionEnd,
     TurnEnd,
     AgentEnd,
+    /// Whoever was told that the run is over has answered.
+    AgentSettled,
     /// Before older messages give way to a summary.
     SessionBeforeCompact,
     SessionCompact,
+    SessionCompactFailed,
     ModelSelect,
+    /// The thread is called otherwise.
+    SessionInfoChanged,
+    /// What waits to be sent is otherwise.
+    QueueUpdate,
     SessionShutdown,
 }
 
@@ -110,13 +122,20 @@ impl Stage {
             Self::SessionStart
             | Self::AgentStart
             | Self::TurnStart
+            | Self::MessageStart
+            | Self::MessageUpdate
             | Self::MessageEnd
             | Self::ToolExecutionStart
+            | Self::ToolExecutionUpdate
             | Self::ToolExecutionEnd
             | Self::TurnEnd
             | Self::AgentEnd
+            | Self::AgentSettled
             | Self::SessionCompact
+            | Self::SessionCompactFailed
             | Self::ModelSelect
+            | Self::SessionInfoChanged
+            | Self::QueueUpdate
             | Self::SessionShutdown => Merge::Observe,
         }
     }
@@ -148,15 +167,28 @@ impl Stage {
             Self::SessionStart
             | Self::AgentStart
             | Self::TurnStart
+            | Self::MessageStart
+            | Self::MessageUpdate
             | Self::MessageEnd
             | Self::ToolExecutionStart
+            | Self::ToolExecutionUpdate
             | Self::ToolExecutionEnd
             | Self::TurnEnd
             | Self::AgentEnd
+            | Self::AgentSettled
             | Self::SessionCompact
+            | Self::SessionCompactFailed
             | Self::ModelSelect
+            | Self::SessionInfoChanged
+            | Self::QueueUpdate
             | Self::SessionShutdown => "Something that happened: nobody waits for who is told of it.",
         }
+    }
+
+    /// Whether it comes many times while something arrives: too often for a process each time.
+    #[must_use]
+    pub fn streams(self) -> bool {
+        matches!(self, Self::MessageUpdate | Self::ToolExecutionUpdate)
     }
 
     /// Whether handlers can be written for it.

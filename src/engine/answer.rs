@@ -3,6 +3,7 @@
 use crate::domain::bounds::{Bounds, beginning, in_words, json_size};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{Block, CallId, Message, Role, ToolCall, Usage};
+use crate::pipeline::{Part, PartKind};
 use crate::ports::ProviderEvent;
 
 /// What has arrived of one answer.
@@ -249,6 +250,34 @@ impl Answer {
             all.push_str(part);
         }
         all
+    }
+
+    /// What has arrived of each of its blocks.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        fn part(block: &Open) -> Part<'_> {
+            match block {
+                Open::Text(text) => Part { kind: PartKind::Text, text },
+                Open::Thinking { text, .. } => Part { kind: PartKind::Thinking, text },
+                Open::Redacted(_) => Part { kind: PartKind::Thinking, text: "" },
+                Open::Call { json, .. } => Part { kind: PartKind::Call, text: json },
+            }
+        }
+        self.blocks.iter().map(part).collect()
+    }
+
+    /// The same as a message, with what would not go back to the provider: a block for each of its parts.
+    #[must_use]
+    pub fn so_far(&self) -> Message {
+        let blocks = self.blocks.iter().filter_map(|block| match block {
+            Open::Text(text) => Some(Block::Text { text: text.clone() }),
+            Open::Thinking { text, signature } => {
+                Some(Block::Thinking { text: text.clone(), signature: signature.clone() })
+            }
+            Open::Redacted(data) => Some(Block::RedactedThinking { data: data.clone() }),
+            Open::Call { .. } => block.call().map(Block::ToolCall),
+        });
+        Message { role: Role::Assistant, blocks: blocks.collect() }
     }
 
     /// The message that goes back to the provider. Of an answer that was cut short only the text is kept: unsigned

@@ -27,6 +27,16 @@ pub fn cut(history: &[Entry], keep: Tokens) -> Option<usize> {
     from.filter(|from| *from > usize::from(last == Some(0)))
 }
 
+/// Where what stays could begin: with each prompt and answer behind the first, as long as what was said last stays.
+#[must_use]
+pub fn cuts(history: &[Entry]) -> Vec<usize> {
+    let Some(last) = cut(history, Tokens(0)) else { return Vec::new() };
+    let begins = |place: &usize| {
+        history.get(*place).is_some_and(|entry| entry.message.role == Role::Assistant || entry.message.is_prompt())
+    };
+    (1..=last).filter(begins).collect()
+}
+
 /// Messages as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retold {
@@ -150,6 +160,8 @@ mod tests {
             assert_eq!(cut(&history, Tokens(keep)), expected, "{keep}");
         }
         assert_eq!(cut(&history, Tokens(70)), None);
+        assert_eq!(cuts(&history), [1, 3, 5, 6]);
+        assert_eq!(cuts(&history[..1]), [] as [usize; 0]);
         assert_eq!(cut(&[], Tokens(0)), None);
         // The newest round stays even when it is too large by itself.
         assert_eq!(cut(&history[..5], Tokens(0)), Some(3));

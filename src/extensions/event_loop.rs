@@ -14,7 +14,7 @@ use super::settings::Settings;
 use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, IntoJs as _, Module, Object, Persistent};
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -50,6 +50,9 @@ type Unchanged = Rc<RefCell<Option<(Arc<Value>, Persistent<rquickjs::Value<'stat
 /// Events that are worth it.
 const LARGE: [&str; 2] = ["context", "before_provider_request"];
 
+/// The event whose handlers get a signal.
+const BEFORE_COMPACTION: &str = "session_before_compact";
+
 type Then = Box<dyn FnOnce(&mut EventLoop, Result<Plain, Fault>)>;
 
 /// See the module.
@@ -75,6 +78,8 @@ pub(super) struct EventLoop {
     loads: bool,
     /// How many signals were given out.
     signals: f64,
+    /// So many reports are printed.
+    printed: Cell<usize>,
     /// The realm is of no more use.
     is_broken: bool,
 }
@@ -103,6 +108,7 @@ impl EventLoop {
             is_stale: false,
             loads: false,
             signals: 0.0,
+            printed: Cell::default(),
             is_broken: false,
         })
     }
@@ -154,6 +160,7 @@ impl EventLoop {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
             self.settle();
+            self.print_reports();
             if self.is_broken {
                 self.begin_again();
             }
@@ -270,7 +277,7 @@ impl EventLoop {
                 Err(problem) => this.complain(&path, false, problem),
             }
             (this.is_stale, this.loads) = (true, true);
-            let Told { lines, reports, .. } = this.told(false);
+            let Told { lines, reports, .. } = this.told();
             let _gone = reply.send(Loaded { path, took, result, lines, reports });
         };
         self.after(begun, (limit, &file), None, Box::new(then));
@@ -306,7 +313,7 @@ impl EventLoop {
                 }
             }
         }
-        let _told_before = self.told(false);
+        let _told_before = self.told();
     }
 
     fn registered(&self, path: &Path, answer: Result<Plain, Fault>) -> Result<Registered, Fault> {
@@ -476,6 +483,12 @@ impl EventLoop {
             let _gone = terms.2.send((answer, Told::default()));
             return;
         };
+        // One that asks a model for a summary wants to know that nobody waits for it any more.
+        let signal = (event == BEFORE_COMPACTION).then(|| {
+            self.signals += 1.0;
+            self.signals
+        });
+        let context = signal.map_or_else(|| Plain::map([]), |signal| Plain::map([("signal", Plain::Number(signal))]));
         let known = self.unchanged.borrow_mut().take().filter(|(known, _)| Arc::ptr_eq(known, &given));
         let made = Rc::new(RefCell::new(known.map(|(_, made)| made)));
         let (unchanged, asked, large) =
@@ -492,7 +505,7 @@ impl EventLoop {
                 let given = Arc::clone(&given);
                 let is_same = move |field: String, value: rquickjs::Value<'_>| is_same(&value, &given[&*field]);
                 let is_same = Function::new(ctx.clone(), is_same)?;
-                api.get::<_, Function<'_>>("callHandler")?.call((number, name, payload, Plain::map([]), is_same))
+                api.get::<_, Function<'_>>("callHandler")?.call((number, name, payload, context, is_same))
             })
         };
         let changed = move |mut record: Plain, answer: &mut Answer| {
@@ -501,7 +514,11 @@ impl EventLoop {
                 *unchanged.borrow_mut() = as_made.borrow_mut().take().map(|made| (asked, made));
             }
         };
+        let waiting = self.pending.len();
         self.begin((path, index), terms, begin, changed);
+        if let Some(one) = self.pending.get_mut(waiting) {
+            one.signal = signal;
+        }
     }
 
     /// Begins a call, and answers when it has come to something. What that means beside its result is for `more`.
@@ -535,7 +552,7 @@ impl EventLoop {
                     answer.error = Some(problem);
                 }
             }
-            let told = this.told(preview);
+            let told = this.told();
             let _gone = reply.send((answer, told));
         };
         let limit = self.settings.limits.call;
@@ -555,22 +572,35 @@ impl EventLoop {
         *calls = calls.saturating_add_signed(by);
     }
 
+    /// Prints what was reported, though nobody may ask for anything from here on.
+    fn print_reports(&self) {
+        let fresh: Vec<Plain> = {
+            let host = self.realm.host.borrow();
+            host.reports.get(self.printed.replace(host.reports.len())..).unwrap_or_default().to_vec()
+        };
+        for problem in fresh.iter().map(|report| self.reported(report)) {
+            self.complain(Path::new(problem.file.as_deref().unwrap_or_default()), false, &problem);
+        }
+    }
+
+    fn reported(&self, report: &Plain) -> Problem {
+        let mut problem = self.problem(report);
+        let path = report.get("path").and_then(Plain::text).map(str::to_owned);
+        problem.file = problem.file.or(path);
+        let event = report.get("event").and_then(Plain::text).unwrap_or("background work");
+        problem.message = format!("{event}: {}", problem.message);
+        problem
+    }
+
     /// What was written, reported and wished for since the last time.
-    fn told(&self, preview: bool) -> Told {
+    fn told(&self) -> Told {
+        self.print_reports();
+        self.printed.set(0);
         let (lines, reports, said) = {
             let mut host = self.realm.host.borrow_mut();
             (std::mem::take(&mut host.lines), std::mem::take(&mut host.reports), std::mem::take(&mut host.said))
         };
-        let reports = reports.iter().map(|report| {
-            let mut problem = self.problem(report);
-            let path = report.get("path").and_then(Plain::text).map(str::to_owned);
-            problem.file = problem.file.or(path);
-            let event = report.get("event").and_then(Plain::text).unwrap_or("background work");
-            problem.message = format!("{event}: {}", problem.message);
-            self.complain(Path::new(problem.file.as_deref().unwrap_or_default()), preview, &problem);
-            problem
-        });
-        Told { lines, reports: reports.collect(), said }
+        Told { lines, reports: reports.iter().map(|report| self.reported(report)).collect(), said }
     }
 
     fn problem(&self, error: &Plain) -> Problem {

@@ -211,12 +211,17 @@ fn read(map: &Map<String, Value>, space: Space, place: &mut Place<'_>) -> Option
     }
     let said = map.get("stage").and_then(Value::as_str).unwrap_or_default();
     let Some(stage) = Stage::from_name(said).filter(|stage| stage.takes_handlers()) else {
-        let names = || Stage::all().filter(|stage| stage.takes_handlers()).map(Stage::name);
+        let names = || Stage::all().filter(|stage| stage.takes_handlers() && !stage.streams()).map(Stage::name);
         let near = nearest(said, names()).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         let all: Vec<_> = names().collect();
         place.fatal(format!("there is no stage `{said}`{near}"), format!("known stages: {}", all.join(", ")));
         return None;
     };
+    if stage.streams() {
+        let remedy = "watch message_end or tool_execution_end, or write an extension";
+        place.fatal(format!("{stage} comes many times a second, too often to run a program each time"), remedy);
+        return None;
+    }
     if let Some(other) = map.get("enabled").filter(|value| !value.is_boolean()) {
         place.fatal(format!("enabled cannot be {other}"), "write true or false");
     }
@@ -396,6 +401,18 @@ mod tests {
         let Action::Edit(edits) = &read.handlers[0].action else { panic!() };
         let text = edits.iter().fold("teh end".to_owned(), |text, edit| edit.apply(&text));
         assert_eq!(text, "!the $1 end".replace('!', "") + "!");
+    }
+
+    #[test]
+    fn what_streams_is_not_for_programs() {
+        for stage in Stage::all().filter(|stage| stage.streams()) {
+            let read = parse(&format!("handlers:\n- stage: {stage}\n  command: [cat]\n"));
+            assert!(read.handlers.is_empty() && read.problems[0].severity == Severity::Fatal, "{stage}");
+            let told = read.problems[0].to_string();
+            assert!(told.contains("many times a second") && told.contains("write an extension"), "{told}");
+        }
+        let known = parse("handlers:\n- stage: nothing\n  command: [cat]\n").problems[0].to_string();
+        assert!(!known.contains("message_update") && known.contains("message_start"), "{known}");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub enum Chain {
     Input {
         text: String,
         images: Vec<Image>,
+        /// Those that handlers added, which they can name from then on.
+        added: Vec<Image>,
         /// Who sent it: `interactive`, `rpc` or `extension`.
         source: &'static str,
         handled: bool,
@@ -46,7 +48,7 @@ pub enum Chain {
         /// What it shows beside its text.
         images: Vec<Image>,
     },
-    Compact(Compact),
+    Compact(Box<Compact>),
     /// What happened, for those who want to know.
     Observe {
         stage: Stage,
@@ -85,7 +87,8 @@ impl Chain {
         };
         let mut chain = match stage {
             Stage::Input => {
-                Self::Input { text: String::new(), images: Vec::new(), source: "interactive", handled: false }
+                let (images, added) = (Vec::new(), Vec::new());
+                Self::Input { text: String::new(), images, added, source: "interactive", handled: false }
             }
             Stage::BeforeAgentStart => {
                 let (prompt, base) = (text("prompt"), text("systemPrompt"));
@@ -101,19 +104,26 @@ impl Chain {
                 error: false,
                 images: Vec::new(),
             },
-            Stage::SessionBeforeCompact => return Ok(Self::Compact(Compact::default())),
+            Stage::SessionBeforeCompact => return Ok(Self::Compact(Box::default())),
             Stage::SessionStart
             | Stage::Skill
             | Stage::Template
             | Stage::AgentStart
             | Stage::TurnStart
+            | Stage::MessageStart
+            | Stage::MessageUpdate
             | Stage::MessageEnd
             | Stage::ToolExecutionStart
+            | Stage::ToolExecutionUpdate
             | Stage::ToolExecutionEnd
             | Stage::TurnEnd
             | Stage::AgentEnd
+            | Stage::AgentSettled
             | Stage::SessionCompact
+            | Stage::SessionCompactFailed
             | Stage::ModelSelect
+            | Stage::SessionInfoChanged
+            | Stage::QueueUpdate
             | Stage::SessionShutdown => {
                 let event = event.as_object().cloned().unwrap_or_default();
                 return Ok(Self::Observe { stage, event });
@@ -175,7 +185,7 @@ impl Chain {
             return Err(format!("it answered {}, where an object is expected", shown(answer)));
         };
         match self {
-            Self::Input { text, images, handled, .. } => input(map, (text, images), handled),
+            Self::Input { text, images, added, handled, .. } => input(map, (text, images, added), handled),
             Self::BeforeAgentStart { base, system, messages, .. } => started(map, by, (base, system), messages),
             Self::Context { messages } => match map.get("messages") {
                 None | Some(Value::Null) => Ok(Merged::Unchanged),
@@ -255,10 +265,10 @@ fn images_of(images: &[Image]) -> impl Iterator<Item = Value> {
 
 fn input(
     map: &Map<String, Value>,
-    value: (&mut String, &mut Vec<Image>),
+    value: (&mut String, &mut Vec<Image>, &[Image]),
     handled: &mut bool,
 ) -> Result<Merged, String> {
-    let (text, images) = value;
+    let (text, images, added) = value;
     match map.get("action").and_then(Value::as_str) {
         Some("continue") => Ok(Merged::Unchanged),
         Some("handled") => {
@@ -269,17 +279,21 @@ fn input(
             let Some(now) = map.get("text").and_then(Value::as_str) else {
                 return Err("it answered `transform` without a text".to_owned());
             };
-            let mut changed = *text != now;
+            let kept = match map.get("images") {
+                None | Some(Value::Null) => images.clone(),
+                Some(Value::Array(list)) => {
+                    // A hash may name anything that the project keeps: only those of the prompt and new ones go along.
+                    let named = |one: &Value| {
+                        let hash = one.get("hash").and_then(Value::as_str)?;
+                        images.iter().chain(added).find(|image| image.hash.as_str() == hash).cloned()
+                    };
+                    list.iter().filter_map(named).collect()
+                }
+                Some(other) => return Err(format!("images is {}, where a list is expected", shown(other))),
+            };
+            let changed = *text != now || *images != kept;
             now.clone_into(text);
-            if let Some(Value::Array(list)) = map.get("images") {
-                // Images stay or go; a new one would have to be in the content store.
-                let named = |image: &Image| {
-                    list.iter().any(|one| one.get("hash").and_then(Value::as_str) == Some(image.hash.as_str()))
-                };
-                let before = images.len();
-                images.retain(named);
-                changed |= images.len() != before;
-            }
+            *images = kept;
             Ok(if changed { Merged::Changed } else { Merged::Unchanged })
         }
         Some(other) => Err(format!("`{other}` is no action: expected continue, transform or handled")),

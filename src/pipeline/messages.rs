@@ -4,7 +4,10 @@
 //! back as it went out is the same message of the thread; everything else is the handler's.
 
 use super::answer::{self, custom, parts};
-use crate::domain::{Block, CallId, ContentHash, Entry, Image, Message, Role, ToolCall};
+use crate::domain::event::StopReason;
+use crate::domain::{
+    AnswerFacts, Block, CallId, ContentHash, Entry, Image, Message, ModelRef, Money, Role, ToolCall, Usage, WireForm,
+};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -17,12 +20,116 @@ pub struct Told {
     pub changed: bool,
 }
 
+/// In which wire forms models are asked, as far as that is known.
+#[derive(Clone, Debug, Default)]
+pub struct Forms(Vec<(ModelRef, WireForm)>);
+
+impl Forms {
+    /// Those of the models that answered in `entries`.
+    #[must_use]
+    pub fn of(entries: &[Entry], form: impl Fn(&ModelRef) -> Option<WireForm>) -> Self {
+        let mut known: Vec<(ModelRef, WireForm)> = Vec::new();
+        for answer in entries.iter().filter_map(|entry| entry.said.as_ref()?.answer.as_ref()) {
+            if !known.iter().any(|(model, _)| *model == answer.model) {
+                known.extend(form(&answer.model).map(|form| (answer.model.clone(), form)));
+            }
+        }
+        Self(known)
+    }
+
+    fn get(&self, model: &ModelRef) -> Option<WireForm> {
+        self.0.iter().find(|(known, _)| known == model).map(|(_, form)| *form)
+    }
+}
+
+/// What a message has beside its words: which of them it has does not make it another one.
+const BESIDE: [&str; 7] = ["timestamp", "api", "provider", "model", "usage", "stopReason", "errorMessage"];
+
 /// A conversation as handlers get it: for each of `entries` one message, or several where it has the results of several
 /// calls.
 #[must_use]
-pub fn to_json(entries: &[Entry]) -> Vec<Value> {
+pub fn to_json(entries: &[Entry], forms: &Forms) -> Vec<Value> {
     let names = tools(entries);
-    entries.iter().flat_map(|entry| group(&entry.message, &names)).collect()
+    entries.iter().flat_map(|entry| dated(group(&entry.message, &names), entry, forms)).collect()
+}
+
+/// The messages of an entry with the time at which they were said, and what is known of an answer.
+fn dated(mut group: Vec<Value>, entry: &Entry, forms: &Forms) -> Vec<Value> {
+    let Some(said) = &entry.said else { return group };
+    let mut results = said.results.iter();
+    for fields in group.iter_mut().filter_map(Value::as_object_mut) {
+        let is_result = fields.get("role").is_some_and(|role| role == "toolResult");
+        let at = is_result.then(|| results.next()).flatten().unwrap_or(&said.at);
+        fields.insert("timestamp".to_owned(), at.0.into());
+        if let Some(answer) = &said.answer {
+            fields.extend(answered(answer, forms));
+        }
+    }
+    group
+}
+
+/// What is known of an answer.
+fn answered<'a>(answer: &'a AnswerFacts, forms: &Forms) -> impl Iterator<Item = (String, Value)> + use<'a> {
+    let AnswerFacts { model, usage, spend, stop } = answer;
+    let fields = [
+        ("api", forms.get(model).map(|form| json!(form))),
+        ("provider", Some(model.provider.as_str().into())),
+        ("model", Some(model.model.as_str().into())),
+        ("usage", Some(used(usage, *spend))),
+        ("stopReason", Some(stopped(stop).into())),
+        ("errorMessage", stop_detail(stop).map(Value::from)),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)))
+}
+
+/// An answer that has not ended, as far as it is there: it has no place in the conversation yet.
+#[must_use]
+pub fn arriving(message: &Message, (model, form): (&ModelRef, Option<WireForm>), usage: &Usage, since: u64) -> Value {
+    let blocks: Vec<Value> = message.blocks.iter().filter_map(block).collect();
+    json!({
+        "role": "assistant", "content": blocks, "api": form, "provider": model.provider, "model": model.model,
+        "usage": used(usage, None), "timestamp": since,
+    })
+}
+
+/// What an answer took, as pi counts it. What it cost is known as a whole.
+#[must_use]
+pub fn used(usage: &Usage, spend: Option<Money>) -> Value {
+    let cost = spend.map_or(0.0, Money::dollars);
+    // As JavaScript writes it.
+    let cost = if cost == 0.0 { json!(0) } else { json!(cost) };
+    json!({"input": usage.input.0, "output": usage.output.0, "cacheRead": usage.cache_read.0,
+        "cacheWrite": usage.cache_write.0, "totalTokens": usage.total().0, "cost": {"total": cost}})
+}
+
+/// How an answer ended, in the words of pi.
+#[must_use]
+pub fn stopped(stop: &StopReason) -> &'static str {
+    match stop {
+        StopReason::EndTurn => "stop",
+        StopReason::ToolUse => "toolUse",
+        StopReason::Cancelled => "aborted",
+        StopReason::MaxTokens => "length",
+        StopReason::Refusal
+        | StopReason::Truncated { .. }
+        | StopReason::TooLarge { .. }
+        | StopReason::Lost
+        | StopReason::Other { .. } => "error",
+    }
+}
+
+/// Why it did not end by itself, where that is known.
+fn stop_detail(stop: &StopReason) -> Option<&str> {
+    match stop {
+        StopReason::Truncated { detail } | StopReason::TooLarge { detail } => Some(detail),
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::Cancelled
+        | StopReason::MaxTokens
+        | StopReason::Refusal
+        | StopReason::Lost
+        | StopReason::Other { .. } => None,
+    }
 }
 
 /// The tool of every call.
@@ -109,15 +216,18 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
     let groups: Vec<Vec<Value>> = entries.iter().map(|entry| group(&entry.message, &names)).collect();
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (place, group) in groups.iter().enumerate().rev() {
-        places.entry(group.first().map(Value::to_string).unwrap_or_default()).or_default().push(place);
+        places.entry(group.first().map(words).unwrap_or_default()).or_default().push(place);
     }
     let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).flat_map(by_name).collect();
     let read_one = |value: &Value| one(value, &images).ok().flatten();
     let mut made = Vec::with_capacity(list.len());
     let mut at = 0;
     while let Some(rest) = list.get(at..).filter(|rest| !rest.is_empty()) {
-        let stands = |place: usize| groups.get(place).is_some_and(|group| rest.starts_with(group));
-        let found = rest.first().and_then(|first| places.get_mut(&first.to_string())).and_then(|known| {
+        let stands = |place: usize| {
+            let group = groups.get(place).map_or(&[][..], Vec::as_slice);
+            !group.is_empty() && rest.len() >= group.len() && group.iter().zip(rest).all(|(own, told)| is_as(told, own))
+        };
+        let found = rest.first().and_then(|first| places.get_mut(&words(first))).and_then(|known| {
             let place = known.last().copied().filter(|place| stands(*place))?;
             known.pop();
             Some(place)
@@ -143,6 +253,20 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
 #[cfg(test)]
 fn from_json(list: &[Value]) -> Vec<Entry> {
     told(&[], list).into_iter().map(|told| told.entry).collect()
+}
+
+/// What tells a message from others.
+fn words(message: &Value) -> String {
+    let said = message.get("content").map(Value::to_string).unwrap_or_default();
+    let call = message.get("toolCallId").and_then(Value::as_str).unwrap_or_default();
+    format!("{} {call} {said}", role(message))
+}
+
+/// Whether a message that came back is one of the thread: what it has beside its words may be gone.
+fn is_as(told: &Value, own: &Value) -> bool {
+    let (Some(told), Some(own)) = (told.as_object(), own.as_object()) else { return false };
+    let is_known = |name: &String| own.contains_key(name) || BESIDE.contains(&name.as_str());
+    own.iter().all(|(name, value)| told.get(name) == Some(value)) && told.keys().all(is_known)
 }
 
 fn role(value: &Value) -> &str {
@@ -304,7 +428,7 @@ mod tests {
 
     #[test]
     fn roles_are_those_of_pi_and_results_stand_alone() {
-        let list = to_json(&conversation());
+        let list = to_json(&conversation(), &Forms::default());
         let roles: Vec<_> = list.iter().map(role).collect();
         assert_eq!(roles, ["user", "custom", "assistant", "toolResult", "toolResult", "assistant"]);
         assert_eq!(list[3]["toolName"], "ls");
@@ -314,7 +438,7 @@ mod tests {
     #[test]
     fn what_comes_back_unchanged_is_the_threads_own() {
         let entries = conversation();
-        let told = told(&entries, &to_json(&entries));
+        let told = told(&entries, &to_json(&entries, &Forms::default()));
         assert!(told.iter().all(|told| !told.changed));
         assert_eq!(told.into_iter().map(|told| told.entry).collect::<Vec<_>>(), entries);
     }
@@ -322,7 +446,7 @@ mod tests {
     #[test]
     fn one_changed_result_changes_its_message_and_no_other() {
         let entries = conversation();
-        let mut list = to_json(&entries);
+        let mut list = to_json(&entries, &Forms::default());
         list[4]["content"][0]["text"] = "cut".into();
         let told = told(&entries, &list);
         assert_eq!(told.iter().map(|told| told.changed).collect::<Vec<_>>(), [false, false, false, true, false]);

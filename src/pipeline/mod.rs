@@ -6,6 +6,7 @@
 //! of pi's extensions, so that one handler fits both.
 
 mod answer;
+mod arriving;
 mod chain;
 mod compact;
 mod messages;
@@ -13,8 +14,9 @@ mod payload;
 mod system;
 
 pub use answer::{Merged, image};
+pub use arriving::{Arriving, Part, PartKind};
 pub use chain::Chain;
-pub use compact::Compact;
-pub use messages::{Told, differs, to_json, told};
+pub use compact::{Compact, CompactSettings, Summarised};
+pub use messages::{Forms, Told, arriving, differs, stopped, to_json, told, used};
 pub use payload::Paid;
 pub use system::edited;

@@ -3,7 +3,8 @@
 use super::ThreadAccess;
 use super::tools::Waiting;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Saw, Stage, State, ToDraw,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Role, Saw, SessionTold,
+    Stage, State, Timestamp, ToDraw, ToolCall,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -79,6 +80,11 @@ pub trait Handlers: Send + Sync {
     /// Those of one stage, in the order in which they are asked. Fast: it is asked on the loop.
     fn at(&self, stage: Stage) -> Vec<Handler>;
 
+    /// Whether there are any at a stage: asked while an answer arrives, for every batch of it.
+    fn listens(&self, stage: Stage) -> bool {
+        !self.at(stage).is_empty()
+    }
+
     /// The thread in which they are asked, before it begins.
     fn join(&self, _thread: Arc<dyn ThreadAccess>) {}
 
@@ -94,6 +100,12 @@ pub trait Handlers: Send + Sync {
     /// What people should know of those that are not as they are written, each once.
     fn news(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What those who are asked before room is made know of the session: with the entries of these prompts and answers, and what
+    /// these calls did with files.
+    fn session(&self, _said: Vec<(Role, Timestamp)>, _calls: Vec<ToolCall>) -> Waiting<'_, SessionTold> {
+        Box::pin(std::future::ready(SessionTold::default()))
     }
 
     /// Asks one of them. Losing the future ends it, with all that it started.

@@ -9,6 +9,7 @@ use crate::domain::{
     ThreadId, Timestamp, Tokens, Waiting,
 };
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A failure to keep or to read something. Nothing follows from what could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +61,9 @@ pub type SyncJob = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
 
 /// Takes an image into the store.
 pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
+
+/// Keeps an image of this name, if the bytes are one; else says why not.
+pub type KeepImage = Arc<dyn Fn(String, Vec<u8>) -> Result<Image, String> + Send + Sync>;
 
 /// Reads what goes along with a prompt by its name; nothing where the name is of nothing and may be a word.
 pub type Include = Box<dyn FnOnce() -> Result<Option<Attachment>, String> + Send>;
@@ -118,6 +122,9 @@ pub trait ThreadStore: Send {
     /// A function that takes the image in a file into the store; `name` is its path, from the project's root where it
     /// does not begin at the root or home. It is run off the loop, and fails with a sentence for the person.
     fn attach(&self, name: &str) -> Attach;
+
+    /// A function that keeps images that handlers add to a prompt. It is run off the loop.
+    fn keeps_images(&self) -> KeepImage;
 
     /// A function that reads the file, the names of a folder or the transcript of a thread that `name` means. It is run off
     /// the loop, and fails with a sentence for the person.

@@ -126,7 +126,7 @@ fn heard(event: &Event) -> Option<(SaidKind, String)> {
             (SaidKind::Result, error.as_ref().map_or_else(|| output.clone(), |error| format!("failed: {error}")))
         }
         Event::Tool(ToolEvent::ShellStarted { command, .. }) => (SaidKind::Shell, format!("! {command}")),
-        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message } }) => {
+        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, .. } }) => {
             (SaidKind::Message, message.text.clone())
         }
         Event::Context(ContextEvent::ContextInherited { messages, .. }) => {
@@ -179,7 +179,7 @@ pub fn left(layout: &Layout, spans: &[Span]) -> Result<String, StoreError> {
                 let message = match record.event {
                     Event::Prompt(PromptEvent::CognitionIn { text, .. }) => Message::user(text),
                     Event::Request(RequestEvent::CognitionOut { message, .. }) => message,
-                    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message } }) => {
+                    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, .. } }) => {
                         Message::custom(message)
                     }
                     Event::Context(ContextEvent::BranchSummarised { summary, .. }) if !summary.is_empty() => {

@@ -5,12 +5,11 @@
 
 use super::tools_of_pi;
 use crate::domain::conversation::entry_at;
-use crate::domain::event::StopReason;
 use crate::domain::{
-    ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent,
-    SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent, Usage,
+    AnswerFacts, ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, PromptEvent, Record, RequestEvent,
+    Role, Said, SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent,
 };
-use crate::pipeline::{image, to_json};
+use crate::pipeline::{Forms, image, to_json};
 use crate::ports::StoreError;
 use crate::store::{Layout, log};
 use serde_json::{Value, json};
@@ -138,6 +137,27 @@ impl Entries {
         first
     }
 
+    /// The entries of prompts and answers of these times, in their order: those that were said in another thread have none.
+    pub(super) fn named(&self, said: &[(Role, Timestamp)]) -> Vec<Option<String>> {
+        let word = |role| match role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let mut left = self.all.iter();
+        let mut one = |(role, at): &(Role, Timestamp)| {
+            let is_it = |entry: &&Value| {
+                let field = |name: &str| entry.get("message").and_then(|message| message.get(name));
+                field("role").is_some_and(|own| own == word(*role))
+                    && field("timestamp").is_some_and(|own| *own == at.0)
+            };
+            let mut ahead = left.clone();
+            let found = ahead.find(is_it)?;
+            left = ahead;
+            found["id"].as_str().map(str::to_owned)
+        };
+        said.iter().map(&mut one).collect()
+    }
+
     fn push(&mut self, offset: u64, at: Timestamp, mut entry: Value) {
         // What one line of the log says in several entries has several ids.
         let mut id = format!("{offset:08x}");
@@ -153,12 +173,9 @@ impl Entries {
         self.all.push(entry);
     }
 
-    fn say(&mut self, offset: u64, at: Timestamp, message: Message, more: &Value) {
-        for mut told in to_json(&[Entry::new(message)]) {
-            if let (Value::Object(fields), Value::Object(more)) = (&mut told, more) {
-                fields.insert("timestamp".to_owned(), at.0.into());
-                fields.extend(more.clone());
-            }
+    fn say(&mut self, offset: u64, at: Timestamp, message: Message, answer: Option<AnswerFacts>) {
+        let said = Entry::said(message, Said { answer, ..Said::at(at) });
+        for told in to_json(&[said], &Forms::default()) {
             self.push(offset, at, json!({"type": "message", "message": told}));
         }
     }
@@ -181,7 +198,7 @@ impl Entries {
             }
             Event::Prompt(PromptEvent::PromptPrepared { messages, .. }) => self.prepared = messages,
             Event::Prompt(PromptEvent::CognitionIn { text, images, files, .. }) => {
-                self.say(offset, at, Message::said(&text, &images, &files), &Value::Null);
+                self.say(offset, at, Message::said(&text, &images, &files), None);
                 for custom in std::mem::take(&mut self.prepared) {
                     self.push(offset, at, custom_message(custom));
                 }
@@ -190,10 +207,7 @@ impl Entries {
                 for call in message.calls() {
                     self.calls.insert(call.call_id.0.clone(), call.clone());
                 }
-                let cost = spend.map_or(0.0, Money::dollars);
-                let more = json!({"provider": model.provider, "model": model.model, "stopReason": stopped(&stop),
-                    "usage": used(&usage, cost)});
-                self.say(offset, at, message, &more);
+                self.say(offset, at, message, Some(AnswerFacts { model, usage, spend, stop }));
             }
             Event::Tool(ToolEvent::ResultImage { call_id, image: shown }) => {
                 let told = image(&shown.media_type, &shown.hash);
@@ -221,9 +235,9 @@ impl Entries {
                 self.push(offset, at, json!({"type": "message", "message": result}));
             }
             Event::Context(ContextEvent::SystemPrompt { text, .. }) => self.system = Some(text),
-            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, kept, .. }) => {
+            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, kept, details, .. }) => {
                 let made = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0,
-                    "firstKeptEntryId": self.first_kept(kept)});
+                    "firstKeptEntryId": self.first_kept(kept), "details": details});
                 self.push(offset, at, made);
             }
             Event::Context(ContextEvent::BranchSummarised { summary, .. }) if !summary.is_empty() => {
@@ -253,7 +267,7 @@ impl Entries {
             ExtensionEntry::Details { call_id, details } => {
                 self.details.insert(call_id, details);
             }
-            ExtensionEntry::Message { message } => self.push(offset, at, custom_message(message)),
+            ExtensionEntry::Message { message, .. } => self.push(offset, at, custom_message(message)),
             ExtensionEntry::ModelCall { .. } => {}
         }
     }
@@ -263,27 +277,6 @@ fn custom_message(message: CustomMessage) -> Value {
     let CustomMessage { custom_type, text, display, details, .. } = message;
     json!({"type": "custom_message", "customType": custom_type, "content": text, "display": display,
         "details": details})
-}
-
-pub(super) fn used(usage: &Usage, cost: f64) -> Value {
-    // As JavaScript writes it.
-    let cost = if cost == 0.0 { json!(0) } else { json!(cost) };
-    json!({"input": usage.input.0, "output": usage.output.0, "cacheRead": usage.cache_read.0,
-        "cacheWrite": usage.cache_write.0, "totalTokens": usage.total().0, "cost": {"total": cost}})
-}
-
-pub(super) fn stopped(stop: &StopReason) -> &'static str {
-    match stop {
-        StopReason::EndTurn => "stop",
-        StopReason::ToolUse => "toolUse",
-        StopReason::Cancelled => "aborted",
-        StopReason::MaxTokens => "length",
-        StopReason::Refusal
-        | StopReason::Truncated { .. }
-        | StopReason::TooLarge { .. }
-        | StopReason::Lost
-        | StopReason::Other { .. } => "error",
-    }
 }
 
 fn iso(at: Timestamp) -> String {

@@ -9,8 +9,8 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Space, Stage, State,
-    ThreadId, ToolCall, ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Role, SessionTold,
+    Space, Stage, State, ThreadId, Timestamp, ToolCall, ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
 use crate::items::prompt_file::Named;
@@ -156,6 +156,10 @@ impl ExtensionHandlers {
         let offered = self.offered();
         let of_stage = offered.handlers.iter().filter(|(handler, _)| handler.stage == stage);
         of_stage.map(|(handler, _)| handler.clone()).collect()
+    }
+
+    pub(super) fn listens(&self, stage: Stage) -> bool {
+        self.offered().handlers.iter().any(|(handler, _)| handler.stage == stage)
     }
 
     /// Loads what is new or was saved since. Answers with what people should know.
@@ -420,6 +424,17 @@ impl ExtensionHandlers {
         }
     }
 
+    /// What those who are asked before room is made know of the session.
+    pub(super) async fn session(&self, said: Vec<(Role, Timestamp)>, calls: Vec<ToolCall>) -> SessionTold {
+        let thread = Arc::clone(&self.thread);
+        let read = move || {
+            let (entries, named) = thread.entries(|entries| (newest(entries.all()), entries.named(&said)));
+            SessionTold { entries, named, files: tools_of_pi::file_ops(&calls) }
+        };
+        // A log may be long.
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    }
+
     /// Tells those who watch that they are loaded again.
     async fn tell(&self, loaded: &Loaded, stage: Stage, event: &Value) {
         let Some(engine) = &loaded.engine else { return };
@@ -477,6 +492,9 @@ impl ExtensionHandlers {
 /// Megabytes of an answer that stands in the log.
 const LARGEST_ANSWER: usize = 4;
 
+/// Megabytes of the entries that a handler is given of a session.
+const LARGEST_SESSION: usize = 16;
+
 /// Messages that a conversation may have.
 const MOST_MESSAGES: usize = 20_000;
 
@@ -490,6 +508,19 @@ fn fits(stage: Stage, value: &Value) -> Result<(), String> {
     }
     let messages = value.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
     if messages > MOST_MESSAGES { Err(format!("it answered with more than {MOST_MESSAGES} messages")) } else { Ok(()) }
+}
+
+/// The newest of a session's entries, as many as a handler is given.
+fn newest(entries: &[Value]) -> Vec<Value> {
+    let mut left: usize = LARGEST_SESSION << 20;
+    let fits = |entry: &&Value| {
+        let size = weight(entry);
+        let fits = size <= left;
+        left = left.saturating_sub(size);
+        fits
+    };
+    let count = entries.iter().rev().take_while(fits).count();
+    entries.get(entries.len() - count..).unwrap_or_default().to_vec()
 }
 
 /// About as many bytes as a value has when it is written.

@@ -1,10 +1,9 @@
 //! Models as extensions know them, and what they ask of one. They get no key: whose that is calls the model for them.
 
-use super::entries::{stopped, used};
 use super::model_registry::Models;
-use crate::domain::{Entry, ModelRef, Money, ToolSpec};
+use crate::domain::{Entry, ModelRef, ToolSpec};
 use crate::engine::driver::ModelRegistry as _;
-use crate::pipeline::to_json;
+use crate::pipeline::{Forms, stopped, to_json, used};
 use crate::ports::{ModelAnswer, ModelCall};
 use serde_json::{Value, json};
 
@@ -96,11 +95,13 @@ pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
 /// Its answer as a message of pi.
 pub(super) fn answered(answer: ModelAnswer, at: u64) -> Value {
     let ModelAnswer { message, stop, usage, spend, model } = answer;
-    let mut told = to_json(&[Entry::new(message)]).pop().unwrap_or_else(|| json!({"role": "assistant", "content": []}));
+    let mut told = to_json(&[Entry::new(message)], &Forms::default())
+        .pop()
+        .unwrap_or_else(|| json!({"role": "assistant", "content": []}));
     told["provider"] = of_pi(&model.provider).into();
     told["model"] = model.model.into();
     told["stopReason"] = stopped(&stop).into();
-    told["usage"] = used(&usage, spend.map_or(0.0, Money::dollars));
+    told["usage"] = used(&usage, spend);
     told["timestamp"] = at.into();
     told
 }

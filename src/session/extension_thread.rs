@@ -13,11 +13,9 @@ use super::model_registry::Models;
 use super::moves;
 use super::setup::Setup;
 use super::tools_of_pi;
-use crate::domain::command::EXTENSION_CLIENT;
-use crate::domain::event::PromptMode;
 use crate::domain::{
-    Command, CustomMessage, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown,
-    ShownPlace, State, Status, ThreadId, ThreadKind, WireForm,
+    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
+    Status, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
@@ -61,7 +59,7 @@ pub(super) struct ExtensionThread {
     /// The tools that extensions want to be offered, by name; all without.
     pub(super) active: RwLock<Option<BTreeSet<String>>>,
     /// Messages that they have sent.
-    sent: AtomicU64,
+    pub(super) sent: AtomicU64,
     reload: AtomicBool,
     /// Extensions are being loaded, and the thread waits for that.
     loading: AtomicBool,
@@ -71,7 +69,7 @@ pub(super) struct ExtensionThread {
     pub(super) components: Components,
     pub(super) models: Models,
     /// What they may still leave in the thread.
-    allowance: Allowance,
+    pub(super) allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
     moves: Mutex<Option<MoveTo>>,
     /// Held by each answer that the code of an extension gives for a model.
@@ -298,39 +296,6 @@ impl ExtensionThread {
         let _equipped_already = self.tools.set(equipment);
     }
 
-    /// Whether a message of an extension is for the model now: while the thread works, and where it says so.
-    fn takes_turn(&self, arguments: &Value) -> bool {
-        let option = |name: &str| arguments.pointer(&format!("/options/{name}"));
-        let works = self.state.borrow().as_ref().is_some_and(|state| !is_idle(state));
-        let next = option("deliverAs").and_then(Value::as_str) == Some("nextTurn");
-        !next && (works || option("triggerTurn").and_then(Value::as_bool) == Some(true))
-    }
-
-    /// Leaves a message that joins the conversation with the next prompt.
-    fn leave_message(
-        &self,
-        thread: &Arc<dyn ThreadAccess>,
-        asker: &Asker,
-        arguments: &Value,
-    ) -> Waiting<'static, Result<Value, Refusal>> {
-        if let Err(why) = self.allowance.entry(arguments.to_string().len()) {
-            return Box::pin(std::future::ready(Err(Refusal::new("EMSGSIZE", why))));
-        }
-        let of_message = |name: &str| arguments.pointer(&format!("/message/{name}"));
-        let message = CustomMessage {
-            custom_type: of_message("customType").and_then(Value::as_str).unwrap_or_default().to_owned(),
-            text: words(of_message("content").unwrap_or(&Value::Null)),
-            display: of_message("display").and_then(Value::as_bool).unwrap_or_default(),
-            details: of_message("details").cloned().unwrap_or_default(),
-            by: called(asker),
-        };
-        let left = thread.append(ExtensionEntry::Message { message });
-        Box::pin(async move {
-            left.await;
-            Ok(Value::Null)
-        })
-    }
-
     /// Calls a model for an extension.
     fn call_model(
         &self,
@@ -396,14 +361,6 @@ impl ExtensionThread {
     /// Whether extensions have taken tools away.
     pub(super) fn narrows(&self) -> bool {
         self.active.read().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// A message of an extension to the thread.
-    fn submit(&self, arguments: &Value, text: String) -> Command {
-        let mode = mode(arguments.get("options"));
-        let number = self.sent.fetch_add(1, Ordering::Relaxed);
-        let client = Some(format!("{EXTENSION_CLIENT}{}-{number}", std::process::id()));
-        Command::Submit { text, mode, images: Vec::new(), files: Vec::new(), client }
     }
 
     /// Something else is asked of them: what they leave is counted anew. Answers with what people should know of those before.
@@ -498,23 +455,6 @@ fn dialog(name: &str, arguments: &Value) -> Option<Dialog> {
         "ui.editor" => Dialog::Editor { title, text: text("prefill") },
         _ => return None,
     })
-}
-
-/// What is said, of the parts that a message can have.
-fn words(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    }
-}
-
-fn mode(options: Option<&Value>) -> PromptMode {
-    let named = options.and_then(|options| options.get("deliverAs")).and_then(Value::as_str);
-    if named == Some("followUp") { PromptMode::FollowUp } else { PromptMode::Steer }
 }
 
 /// What only reads, and so may be asked while somebody only looks.
@@ -641,18 +581,20 @@ impl Outside for ExtensionThread {
             }
             return Box::pin(std::future::ready(Ok(Value::Null)));
         }
-        if name == "message.send" && !self.takes_turn(&arguments) {
-            return self.leave_message(&thread, &asker, &arguments);
+        let said = match Self::said(&name, &arguments) {
+            Ok(said) => said,
+            Err(refusal) => return refused(refusal),
+        };
+        if let Some(said) = said.as_ref().filter(|_| name == "message.send" && !self.takes_turn(&arguments)) {
+            return self.leave_message(&thread, called(&asker), said, &arguments);
         }
+        let left_out = if let Some(said) = &said { said.left_out() } else { None };
         let command = match name.as_str() {
-            "message.sendUser" => {
-                Some(self.submit(&arguments, words(arguments.get("content").unwrap_or(&Value::Null))))
+            "message.sendUser" | "message.send" => said.map(|said| self.submit(&arguments, said.text)),
+            "run.compact" => {
+                let instructions = arguments.get("customInstructions").and_then(Value::as_str).map(str::to_owned);
+                Some(Command::Compact { instructions })
             }
-            "message.send" => {
-                let content = arguments.pointer("/message/content").unwrap_or(&Value::Null);
-                Some(self.submit(&arguments, words(content)))
-            }
-            "run.compact" => Some(Command::Compact),
             "model.set" => {
                 let named = |field: &str| arguments.pointer(&format!("/model/{field}"))?.as_str();
                 let model = named("provider")
@@ -681,7 +623,8 @@ impl Outside for ExtensionThread {
         let done = thread.command(command);
         Box::pin(async move {
             match done.await {
-                Ok(()) => Ok(if is_choice { true.into() } else { Value::Null }),
+                Ok(()) if is_choice => Ok(true.into()),
+                Ok(()) => left_out.map_or(Ok(Value::Null), Err),
                 Err(_) if is_choice => Ok(false.into()),
                 Err(why) => Err(Refusal::new("EINVAL", why)),
             }

@@ -8,8 +8,8 @@ use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, SandboxMode, Space,
-    Stage, State, ToDraw,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, Role, SandboxMode,
+    SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::{ExpandError, Expanded, Named, PromptFile, PromptFiles};
@@ -237,15 +237,22 @@ fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Result<Value, String> {
         | Stage::AgentStart
         | Stage::TurnStart
         | Stage::BeforeProviderRequest
+        | Stage::MessageStart
+        | Stage::MessageUpdate
         | Stage::MessageEnd
         | Stage::ToolCall
         | Stage::ToolExecutionStart
+        | Stage::ToolExecutionUpdate
         | Stage::ToolExecutionEnd
         | Stage::TurnEnd
         | Stage::AgentEnd
+        | Stage::AgentSettled
         | Stage::SessionBeforeCompact
         | Stage::SessionCompact
+        | Stage::SessionCompactFailed
         | Stage::ModelSelect
+        | Stage::SessionInfoChanged
+        | Stage::QueueUpdate
         | Stage::SessionShutdown => Value::Null,
     };
     if grew.get() {
@@ -296,6 +303,10 @@ impl Handlers for AllHandlers {
         all
     }
 
+    fn listens(&self, stage: Stage) -> bool {
+        self.files.listens(stage) || self.extensions.listens(stage)
+    }
+
     fn join(&self, thread: Arc<dyn ThreadAccess>) {
         self.prompts.join(Arc::clone(&thread));
         self.extensions.join(thread);
@@ -326,6 +337,10 @@ impl Handlers for AllHandlers {
                 None => self.files.ask(handler, call).await,
             }
         })
+    }
+
+    fn session(&self, said: Vec<(Role, Timestamp)>, calls: Vec<ToolCall>) -> Waiting<'_, SessionTold> {
+        Box::pin(self.extensions.session(said, calls))
     }
 
     fn shortcuts(&self) -> Vec<OfferedShortcut> {
@@ -394,6 +409,10 @@ impl Handlers for AllHandlers {
 }
 
 impl FileHandlers {
+    fn listens(&self, stage: Stage) -> bool {
+        self.written().iter().any(|one| one.stage == stage)
+    }
+
     fn at(&self, stage: Stage) -> Vec<Handler> {
         let written = self.written();
         let of_stage = written.iter().filter(|one| one.stage == stage);

@@ -17,6 +17,7 @@ mod drawings;
 mod entries;
 mod environment;
 mod extension_handlers;
+mod extension_messages;
 mod extension_models;
 mod extension_network;
 mod extension_programs;

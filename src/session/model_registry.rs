@@ -60,6 +60,10 @@ impl ModelRegistry for Models {
         self.providers.provider(model).map_err(|error| error.to_string())
     }
 
+    fn wire_form(&self, model: &ModelRef) -> Option<WireForm> {
+        Some(self.form(model))
+    }
+
     fn window(&self, model: &ModelRef) -> Option<Tokens> {
         self.catalog.lookup(model)?.window()
     }

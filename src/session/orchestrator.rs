@@ -1,6 +1,7 @@
 //! What is done with threads from outside of them: for the tools of a thread and for the command line, over all processes of
 //! the project.
 
+use crate::domain::command::PROGRAM_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, LimitKind, Limits, Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult,
@@ -345,7 +346,7 @@ impl Orchestrator {
             mode: PromptMode::FollowUp,
             images: Vec::new(),
             files: Vec::new(),
-            client: None,
+            client: Some(format!("{PROGRAM_CLIENT}{}", SystemClock.now().0)),
         };
         if let Err(error) = self.executor.begin(&next, first).await {
             if next != *id {

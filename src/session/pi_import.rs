@@ -228,7 +228,7 @@ impl Import<'_> {
                 writer.write(now, Event::Thread(ThreadEvent::ThreadForked { from, until })).map_err(failed)?;
             }
             let at = time(&line.value).unwrap_or(now);
-            fold.before.insert((*id).to_owned(), fold.thread.history.len() + fold.thread.notes().len());
+            fold.before.insert((*id).to_owned(), fold.thread.history.len() + fold.thread.notes().count());
             for event in self.events(line, &fold) {
                 fold.hear(writer.id(), at, &event);
                 let offset = writer.write(at, event).map_err(failed)?;
@@ -278,7 +278,7 @@ impl Import<'_> {
                 vec![Event::Context(ContextEvent::BranchSummarised { from, summary, request, usage, spend, reason })]
             }
             "compaction" => {
-                let all = fold.thread.history.len() + fold.thread.notes().len();
+                let all = fold.thread.history.len() + fold.thread.notes().count();
                 let from = fold.before.get(&text("firstKeptEntryId")).copied().unwrap_or(all);
                 let tokens = Tokens(value["tokensBefore"].as_u64().unwrap_or(0));
                 vec![Event::Context(ContextEvent::ContextCompacted {
@@ -293,6 +293,7 @@ impl Import<'_> {
                     spend: None,
                     reason: None,
                     steps: Vec::new(),
+                    details: None,
                 })]
             }
             // Name and labels are the thread's; which model comes next says whoever goes on.
@@ -496,7 +497,7 @@ fn custom(value: &Value, text: String) -> CustomMessage {
 }
 
 fn message_of(message: CustomMessage) -> Event {
-    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message } })
+    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind: false } })
 }
 
 fn time(entry: &Value) -> Option<Timestamp> {

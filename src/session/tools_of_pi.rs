@@ -3,6 +3,7 @@
 //! A guard that asks for `write` and looks at `path` would let everything through that has another name, or several files in
 //! one call.
 
+use crate::domain::{FileOps, ToolCall};
 use serde_json::{Value, json};
 
 /// The names under which tools are offered here, their items, and pi's names for the same work.
@@ -112,6 +113,23 @@ pub(super) fn joined(event: &Value, answers: Vec<Value>) -> Value {
     json!({"input": input})
 }
 
+/// The files that calls read, write and edit, by the names of pi for such tools.
+pub(super) fn file_ops(calls: &[ToolCall]) -> FileOps {
+    let mut all = FileOps::default();
+    for call in calls {
+        let files = match name(&call.tool) {
+            "read" => &mut all.read,
+            "write" => &mut all.written,
+            "edit" => &mut all.edited,
+            _ => continue,
+        };
+        let several = call.input.get("files").and_then(Value::as_array).into_iter().flatten();
+        let paths = std::iter::once(&call.input).chain(several).filter_map(|one| one.get("path")?.as_str());
+        files.extend(paths.map(str::to_owned));
+    }
+    all
+}
+
 /// Whether an answer blocks a call.
 pub(super) fn blocks(answer: &Value) -> bool {
     // Whatever is no clear no is for whoever reads the answer.
@@ -147,6 +165,22 @@ mod tests {
         let (_, input) = call("grep", "/project", &grep, &Value::Null).unwrap();
         assert_eq!(input, json!({"pattern": "(?i)a\\.b", "include": "*.rs"}));
         assert_eq!(call("edit", "/project", &json!({}), &Value::Null), None);
+    }
+
+    #[test]
+    fn files_are_told_by_what_calls_did_with_them() {
+        let call =
+            |tool: &str, input| ToolCall { call_id: crate::domain::CallId("c".into()), tool: tool.into(), input };
+        let calls = [
+            call("rye_file_system_read", json!({"path": "a"})),
+            call("read", json!({"path": "b"})),
+            call("rye_file_system_write", json!({"files": [{"path": "c"}, {"path": "d"}]})),
+            call("rye_file_system_edit_lines", json!({"path": "a", "changes": []})),
+            call("rye_bash", json!({"command": "ls"})),
+        ];
+        let FileOps { read, written, edited } = file_ops(&calls);
+        let told = [read, written, edited].map(|files| files.into_iter().collect::<Vec<_>>().join(" "));
+        assert_eq!(told, ["a b", "c d", "a"]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Taking an image into the content store.
 
 use super::content::ContentStore;
-use crate::domain::image::{LARGEST_IMAGE, media_type, too_large};
-use crate::domain::{ContentHash, Image};
+use crate::domain::Image;
+use crate::domain::image::{LARGEST_IMAGE, checked};
 use rustix::fs::OFlags;
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Why it was not taken in, for the person.
 pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Result<Image, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("the image `{name}` was not attached: {error}");
+    let told = name.clone();
+    let failed = |error: &dyn std::fmt::Display| format!("the image `{told}` was not attached: {error}");
     let path = path(project, &name);
     // A pipe without another end would hold us up.
     let mut options = OpenOptions::new();
@@ -26,14 +27,17 @@ pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Resu
     }
     let mut bytes = Vec::new();
     file.take(LARGEST_IMAGE + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
-    if bytes.len() as u64 > LARGEST_IMAGE {
-        return Err(failed(&too_large()));
-    }
-    let media_type = media_type(&bytes).ok_or_else(|| failed(&"it is not a PNG, JPEG, GIF or WebP image"))?.to_owned();
-    let hash = ContentHash::of(&bytes);
-    let size = bytes.len() as u64;
-    content.keep(&hash, || bytes).and_then(|()| content.sync()).map_err(|error| failed(&error))?;
-    Ok(Image { name, media_type, hash, bytes: size })
+    keep(content, name, bytes).map_err(|why| failed(&why))
+}
+
+/// Keeps an image, if these bytes are one.
+///
+/// # Errors
+/// Why it was not taken in.
+pub fn keep(content: &mut ContentStore, name: String, bytes: Vec<u8>) -> Result<Image, String> {
+    let image = checked(name, &bytes)?;
+    content.keep(&image.hash, || bytes).and_then(|()| content.sync()).map_err(|error| error.to_string())?;
+    Ok(image)
 }
 
 fn path(project: &Path, name: &str) -> PathBuf {

@@ -8,11 +8,12 @@ use super::summary::{Summarise, Summary, specification};
 use super::{attachment, fork, image, log, processes};
 use crate::domain::event::{Delta, Process};
 use crate::domain::{Assembly, ContentHash, Record, RequestRecord, Successor, ThreadId, ThreadOrigin};
-use crate::ports::store::{Attach, Fetch, HandOff, Include, Snapshot, SyncJob};
+use crate::ports::store::{Attach, Fetch, HandOff, Include, KeepImage, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Makes a thread this person's own whose files this program brought along: each line of its log gets its code.
 ///
@@ -246,6 +247,11 @@ impl ThreadStore for FileStore {
     fn attach(&self, name: &str) -> Attach {
         let (layout, name) = (self.layout.clone(), name.to_owned());
         Box::new(move || image::take_in(layout.project(), &mut ContentStore::new(layout.objects()), name))
+    }
+
+    fn keeps_images(&self) -> KeepImage {
+        let layout = self.layout.clone();
+        Arc::new(move |name, bytes| image::keep(&mut ContentStore::new(layout.objects()), name, bytes))
     }
 
     fn include(&self, name: &str) -> Include {

@@ -137,7 +137,7 @@ impl Model {
             CommandId::ConversationFilter => self.list_next(),
             CommandId::ConversationLabel => self.begin_label(),
             CommandId::ConversationSummary => return self.go_on_with_summary(),
-            CommandId::ContextCompact => return self.tell_thread(Command::Compact),
+            CommandId::ContextCompact => return self.tell_thread(Command::Compact { instructions: None }),
             CommandId::ContextPreview => return self.preview_request(),
             CommandId::ContextEarlier => return self.turn_request(false),
             CommandId::ContextLater => return self.turn_request(true),

@@ -3,16 +3,21 @@
 use super::message::Effect;
 use super::model::Model;
 use crate::commands::CommandId;
+use crate::domain::Command;
 
 /// Does something with words, or says what is wrong with them.
 type Act = fn(&mut Model, &str) -> Result<Vec<Effect>, String>;
 
 /// Those that do.
-const ACTS: [(CommandId, Act); 4] = [
+const ACTS: [(CommandId, Act); 5] = [
     (CommandId::PipelineBreak, Model::add_breakpoint),
     (CommandId::PipelineGo, Model::go_on),
     (CommandId::ThreadBackground, Model::stop_background),
     (CommandId::ServersShow, Model::ask_servers),
+    (CommandId::ContextCompact, |model, words| {
+        let instructions = Some(words.to_owned()).filter(|words| !words.is_empty());
+        Ok(model.tell_thread(Command::Compact { instructions }))
+    }),
 ];
 
 impl Model {

@@ -1,10 +1,10 @@
 //! What those who only watch are told of, in which order, and with which fields.
 
-use super::{Conversation, answer, calls};
+use super::{Conversation, Tools, answer, calls};
 use crate::support::driven_thread::failure;
 use crate::support::scripted_handlers::{Reply, ScriptedHandlers};
 use levain::domain::event::{CancelScope, ErrorCategory, PromptMode};
-use levain::domain::{Command, ModelRef, Stage};
+use levain::domain::{Command, Event, ModelRef, PromptEvent, Stage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -220,4 +220,65 @@ async fn the_first_prompt_waits_for_those_who_are_told_that_the_thread_begins() 
         (thread.handlers.order(), thread.joined()),
         (vec!["begins".to_owned(), "typed".to_owned()], vec!["go".to_owned()])
     );
+}
+
+/// pi tells of it where a session that is opened has a model of its own.
+#[tokio::test(start_paused = true)]
+async fn a_thread_that_is_gone_on_with_tells_of_its_model() {
+    let before = vec![Event::Prompt(PromptEvent::CognitionIn {
+        text: "go".into(),
+        role: "user".into(),
+        prompt: None,
+        images: Vec::new(),
+        files: Vec::new(),
+    })];
+    let handlers = watching(&[Stage::SessionStart, Stage::ModelSelect]);
+    let thread = Conversation::going_on(before, handlers, vec![answer("well")], Tools::default(), None);
+    thread.handlers.until_asked("model_select", 1).await;
+    assert_eq!(thread.handlers.order(), ["session_start", "model_select"]);
+    assert_eq!(thread.handlers.told("session_start")[0]["reason"], "resume");
+    let told = &thread.handlers.told("model_select")[0];
+    assert_eq!(
+        (&told["source"], &told["model"]["id"], told.get("previousModel")),
+        (&json!("restore"), &json!("x"), None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_and_what_the_thread_is_called_is_told() {
+    let may = Arc::new(Semaphore::new(0));
+    let waits = Arc::clone(&may);
+    let handlers = watching(&[Stage::QueueUpdate, Stage::SessionInfoChanged])
+        .that("slow", Stage::Context, move |_| Reply::SaysLater(Arc::clone(&waits), Value::Null));
+    let mut thread = Conversation::new(handlers, vec![answer("one"), answer("two"), answer("three")]);
+    thread.send("go", PromptMode::FollowUp).await.unwrap();
+    thread.handlers.until_asked("slow", 1).await;
+    thread.send("aside", PromptMode::Steer).await.unwrap();
+    thread.send("later", PromptMode::FollowUp).await.unwrap();
+    thread.bench.handle.ask(Command::Rename { title: "Bread".into() }).await.unwrap();
+    may.add_permits(3);
+    thread.rests().await;
+    thread.handlers.until_asked("queue_update", 6).await;
+    let queue: Vec<_> = thread.handlers.told("queue_update");
+    let told: Vec<_> = queue.iter().map(|event| (event["steering"].clone(), event["followUp"].clone())).collect();
+    let of = |steering: &[&str], following: &[&str]| (json!(steering), json!(following));
+    assert_eq!(told[..4], [of(&[], &["go"]), of(&[], &[]), of(&["aside"], &[]), of(&["aside"], &["later"])]);
+    assert_eq!(*told.last().unwrap(), of(&[], &[]));
+    assert_eq!(thread.handlers.told("session_info_changed")[0]["name"], "Bread");
+}
+
+/// Whoever wants to know that nothing is done any more, by other extensions either.
+#[tokio::test(start_paused = true)]
+async fn a_run_has_settled_when_all_have_answered_that_were_told_of_its_end() {
+    let may = Arc::new(Semaphore::new(0));
+    let waits = Arc::clone(&may);
+    let handlers = ScriptedHandlers::default()
+        .that("end", Stage::AgentEnd, move |_| Reply::SaysLater(Arc::clone(&waits), Value::Null))
+        .listens("settled", Stage::AgentSettled);
+    let mut thread = Conversation::new(handlers, vec![answer("well")]);
+    thread.say("go").await;
+    thread.handlers.until_asked("end", 1).await;
+    assert!(thread.handlers.told("settled").is_empty());
+    may.add_permits(1);
+    thread.handlers.until_asked("settled", 1).await;
 }

@@ -200,3 +200,14 @@ async fn a_call_that_fails_for_good_ends_the_run_and_the_next_prompt_goes_on() {
     thread.say("on").await;
     assert_eq!(thread.recorded(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_key_of_an_extension_that_fails_is_told_and_the_thread_goes_on() {
+    let handlers = ScriptedHandlers::default().shortcut("f2", Err("it broke")).shortcut("f3", Ok(()));
+    let mut thread = Conversation::new(handlers, vec![answer("well")]);
+    thread.bench.handle.ask(Command::PressShortcut { key: "f2".into() }).await.unwrap();
+    assert_eq!(thread.notice("f2").await, "f2 failed: it broke");
+    thread.bench.handle.ask(Command::PressShortcut { key: "f3".into() }).await.unwrap();
+    thread.say("go").await;
+    assert_eq!((thread.sent(0), thread.notices().len()), (vec!["go".to_owned()], 1));
+}

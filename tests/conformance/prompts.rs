@@ -3,7 +3,7 @@
 use super::{Conversation, answer};
 use crate::support::scripted_handlers::{Reply, ScriptedHandlers};
 use levain::domain::event::PromptMode;
-use levain::domain::{Event, PromptEvent, Stage, StepOutcome};
+use levain::domain::{ContentHash, CustomMessage, Event, ExtensionEntry, PromptEvent, Stage, StepOutcome};
 use levain::ports::NotExpanded;
 use serde_json::{Value, json};
 
@@ -196,4 +196,89 @@ async fn messages_of_handlers_accumulate_behind_the_prompt_in_their_order() {
     let mut thread = Conversation::new(handlers, vec![answer("well")]);
     thread.say("go").await;
     assert_eq!(thread.sent(0), ["go", "m1", "m2"], "what is not displayed is sent, too");
+}
+
+/// The bytes are looked at and kept like those of an image that a person attaches; handlers behind get its name.
+#[tokio::test(start_paused = true)]
+async fn a_handler_adds_images_to_a_prompt() {
+    let png = "iVBORw0KGgo=";
+    let image = json!({"type": "image", "mimeType": "image/png", "data": png});
+    let handlers = ScriptedHandlers::default()
+        .says("adds", Stage::Input, json!({"action": "transform", "text": "look", "images": [image]}))
+        .listens("next", Stage::Input)
+        .listens("begins", Stage::BeforeAgentStart);
+    let mut thread = Conversation::new(handlers, vec![answer("well")]);
+    thread.say("go").await;
+    let hash = ContentHash::of(b"\x89PNG\r\n\x1a\n");
+    for id in ["next", "begins"] {
+        let images = &thread.handlers.told(id)[0]["images"];
+        assert_eq!(*images, json!([{"type": "image", "mimeType": "image/png", "hash": hash.as_str()}]), "{id}");
+    }
+    let kept = thread.log().into_iter().find_map(|event| match event {
+        Event::Prompt(PromptEvent::CognitionIn { images, .. }) => Some(images),
+        _ => None,
+    });
+    assert_eq!(kept.unwrap().iter().map(|image| (&image.hash, image.bytes)).collect::<Vec<_>>(), [(&hash, 8)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_that_is_refused_is_told_and_the_prompt_goes_as_it_was() {
+    for (data, why) in [("PHN2Zz4=", "it is not a PNG"), ("no base64!", "its data is not in base64")] {
+        let image = json!({"type": "image", "mimeType": "image/png", "data": data});
+        let answer_of = json!({"action": "transform", "text": "other", "images": [image]});
+        let handlers = ScriptedHandlers::default().says("adds", Stage::Input, answer_of);
+        let mut thread = Conversation::new(handlers, vec![answer("well")]);
+        thread.say("go").await;
+        assert_eq!(thread.sent(0), ["go"]);
+        let StepOutcome::Failed { error } = thread.steps()[0].outcome.clone() else { panic!("{:?}", thread.steps()) };
+        assert!(error.starts_with("its image 1 was not taken in") && error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_says_whether_a_person_a_program_or_an_extension_sent_it() {
+    let handlers = ScriptedHandlers::default().listens("typed", Stage::Input);
+    let mut thread = Conversation::new(handlers, vec![answer("one"), answer("two"), answer("three")]);
+    for client in [None, Some("rpc-1"), Some("extension-1")] {
+        thread.send_as("go", PromptMode::FollowUp, client.map(str::to_owned)).await.unwrap();
+        thread.rests().await;
+    }
+    let sources: Vec<_> = thread.handlers.told("typed").iter().map(|event| event["source"].clone()).collect();
+    assert_eq!(sources, ["interactive", "rpc", "extension"]);
+}
+
+/// Nothing is made of it, so whoever wrote it has it still.
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_nobody_could_answer_is_refused_before_anything_is_made_of_it() {
+    let handlers = ScriptedHandlers::default().listens("typed", Stage::Input).command("status", Ok(()));
+    let mut thread = Conversation::new(handlers, vec![answer("well")]);
+    *thread.bench.script.keyless.lock().unwrap() = Some("no key for script");
+    let refused = thread.send("go", PromptMode::FollowUp).await;
+    assert_eq!(refused, Err("no key for script".to_owned()));
+    thread.send("/status", PromptMode::FollowUp).await.unwrap();
+    assert_eq!((thread.handlers.told("typed").len(), thread.handlers.ran().len()), (0, 1), "commands need no model");
+    let queued = |event: &Event| matches!(event, Event::Prompt(PromptEvent::PromptQueued { text, .. }) if text == "go");
+    assert!(!thread.log().iter().any(queued));
+    *thread.bench.script.keyless.lock().unwrap() = None;
+    thread.say("go").await;
+    assert_eq!(thread.sent(0), ["go"]);
+}
+
+/// Before it what extensions left in the conversation, behind it what is for the next prompt, then what handlers add.
+#[tokio::test(start_paused = true)]
+async fn messages_for_the_next_prompt_stand_between_it_and_those_of_handlers() {
+    let handlers = ScriptedHandlers::default().says("adds", Stage::BeforeAgentStart, note("of a handler"));
+    let mut thread = Conversation::new(handlers, vec![answer("one"), answer("two")]);
+    thread.say("go").await;
+    let access = thread.bench.handle.access();
+    for (text, behind) in [("for the next", true), ("left", false), ("also for the next", true)] {
+        let (custom_type, text, details) = ("note".to_owned(), text.to_owned(), Value::Null);
+        let message = CustomMessage { custom_type, text, display: true, details, by: "e".to_owned() };
+        access.append(ExtensionEntry::Message { message, behind }).await;
+    }
+    thread.say("on").await;
+    assert_eq!(
+        thread.sent(1)[3..],
+        ["left", "on", "for the next", "also for the next", "of a handler"].map(str::to_owned)
+    );
 }

@@ -222,6 +222,13 @@ check("providers: what is registered again is put over what was there; one that 
   assert.deepEqual(engine.host.reports.map(({ event, message }) => [event, message]), [["register_provider", 'Provider q: "baseUrl" is required when defining models.']]);
 });
 
+check("message_update: the answer so far crosses once", ['globalThis.told = []; pi.on("message_update", ({ message, assistantMessageEvent: piece }) => { told.push([piece.delta, piece.partial === message]) })'], async (engine) => {
+  const message = { role: "assistant", content: [{ type: "text", text: "ab" }] };
+  const piece = { type: "text_delta", contentIndex: 0, delta: "b" };
+  for (const partial of [true, undefined]) await engine.dispatch("message_update", { message, assistantMessageEvent: { ...piece, partial } });
+  assert.deepEqual(outside(engine.run("told")), [["b", true], ["b", false]]);
+});
+
 check("the bus: numbers are names", ['globalThis.heard = []; pi.events.on("1", (data) => { heard.push(data) }); pi.events.emit(1, "a"); pi.events.on(2, () => { heard.push("b") }); pi.events.emit("2")'], async (engine) => {
   assert.deepEqual(outside(engine.run("heard")), ["a", "b"]);
 });

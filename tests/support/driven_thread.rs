@@ -13,7 +13,7 @@ use levain::domain::{
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::Thread;
-use levain::ports::store::{Attach, Fetch, HandOff, Include, Snapshot};
+use levain::ports::store::{Attach, Fetch, HandOff, Include, KeepImage, Snapshot};
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Handlers, NoHandlers, Provider, ProviderEvent, ProviderStream,
     StoreError, ThreadStore, ToolRunner,
@@ -174,6 +174,10 @@ impl ThreadStore for Disk {
         )
     }
 
+    fn keeps_images(&self) -> KeepImage {
+        Arc::new(|name, bytes| levain::domain::image::checked(name, &bytes))
+    }
+
     fn include(&self, name: &str) -> Include {
         let file = Attachment::new(AttachmentKind::File, name.to_owned(), "let x = ${y};");
         Box::new(move || if file.name == "gone.rs" { Err("`gone.rs` was not attached".into()) } else { Ok(Some(file)) })
@@ -205,6 +209,8 @@ pub struct Script {
     pub rest: Arc<Mutex<Option<oneshot::Receiver<Play>>>>,
     /// The log, to look whether what is asked is in it.
     pub log: Arc<Mutex<Vec<Event>>>,
+    /// Why no model can be asked.
+    pub keyless: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Provider for Script {
@@ -254,7 +260,14 @@ impl Provider for Script {
 
 impl ModelRegistry for Script {
     fn provider(&self, _model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
-        Ok(Arc::new(self.clone()))
+        match *self.keyless.lock().unwrap() {
+            Some(why) => Err(why.to_owned()),
+            None => Ok(Arc::new(self.clone())),
+        }
+    }
+
+    fn wire_form(&self, _model: &ModelRef) -> Option<WireForm> {
+        Some(WireForm::Anthropic)
     }
 
     fn window(&self, _model: &ModelRef) -> Option<Tokens> {
@@ -347,15 +360,17 @@ impl Bench {
         Self::begun(Arc::new(NoHandlers), Vec::new(), disk, kind, plays, (plan, encoding, tools), window)
     }
 
-    /// A conversation with handlers at the stages of the pipeline, in a worker that has begun.
+    /// A conversation with handlers at the stages of the pipeline, in a worker that has begun; `before` happened in it earlier.
     pub fn asking(
+        before: Vec<Event>,
         handlers: Arc<dyn Handlers>,
         plays: Vec<Play>,
         plan: Plan,
         tools: Arc<dyn ToolRunner>,
         window: Option<Tokens>,
     ) -> Self {
-        let begins = vec![Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "1".into() })];
+        let begins = Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "1".into() });
+        let begins = before.into_iter().chain([begins]).collect();
         let parts = (SlowPlan(plan, Gate::default()), Gate::default(), tools);
         Self::begun(handlers, begins, Disk::default(), ThreadKind::Interactive, plays, parts, window)
     }

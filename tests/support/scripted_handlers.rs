@@ -1,10 +1,12 @@
 //! Handlers whose answers a test writes down, and what each was asked.
 
-use levain::domain::{HandlerPlace, OfferedCommand, Saw, Stage};
+use levain::domain::{
+    FileOps, HandlerPlace, OfferedCommand, OfferedShortcut, Role, Saw, SessionTold, Stage, Timestamp, ToolCall,
+};
 use levain::ports::handlers::DEADLINE;
 use levain::ports::tools::Waiting;
 use levain::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
@@ -28,6 +30,8 @@ pub struct ScriptedHandlers {
     all: Vec<(Handler, Answer)>,
     templates: Vec<(&'static str, Result<&'static str, NotExpanded>)>,
     commands: Vec<(&'static str, Result<(), &'static str>)>,
+    shortcuts: Vec<(&'static str, Result<(), &'static str>)>,
+    entries: bool,
     asked: Mutex<Vec<(String, Value)>>,
     ran: Mutex<Vec<(String, String)>>,
     somebody_asked: Notify,
@@ -60,6 +64,18 @@ impl ScriptedHandlers {
     /// With a command of an extension, and what comes of it.
     pub fn command(mut self, name: &'static str, done: Result<(), &'static str>) -> Self {
         self.commands.push((name, done));
+        self
+    }
+
+    /// With a key of an extension, and what comes of it.
+    pub fn shortcut(mut self, key: &'static str, done: Result<(), &'static str>) -> Self {
+        self.shortcuts.push((key, done));
+        self
+    }
+
+    /// With entries of the session: `e1` for the first prompt or answer behind the first message, and so on.
+    pub fn knows_entries(mut self) -> Self {
+        self.entries = true;
         self
     }
 
@@ -120,6 +136,25 @@ impl Handlers for ScriptedHandlers {
     fn commands(&self) -> Vec<OfferedCommand> {
         let offered = |(name, _): &(&str, _)| OfferedCommand { name: (*name).to_owned(), about: String::new() };
         self.commands.iter().map(offered).collect()
+    }
+
+    fn shortcuts(&self) -> Vec<OfferedShortcut> {
+        let offered = |(key, _): &(&str, _)| OfferedShortcut { key: (*key).to_owned(), about: String::new() };
+        self.shortcuts.iter().map(offered).collect()
+    }
+
+    fn shortcut(&self, key: String) -> Waiting<'_, Result<(), String>> {
+        let (_, done) = self.shortcuts.iter().find(|(known, _)| *known == key).unwrap();
+        Box::pin(std::future::ready(done.map_err(str::to_owned)))
+    }
+
+    fn session(&self, said: Vec<(Role, Timestamp)>, calls: Vec<ToolCall>) -> Waiting<'_, SessionTold> {
+        let ids = (1..).zip(&said).map(|(number, _)| Some(format!("e{number}")).filter(|_| self.entries));
+        let named: Vec<_> = ids.collect();
+        let entries = named.iter().flatten().map(|id| json!({"type": "message", "id": id})).collect();
+        let read = calls.iter().map(|call| call.input["at"].to_string()).collect();
+        let files = FileOps { read, ..FileOps::default() };
+        Box::pin(std::future::ready(SessionTold { entries, named, files }))
     }
 
     fn command(&self, name: String, arguments: String) -> Waiting<'_, Result<(), String>> {

@@ -24,9 +24,15 @@ const IN_PLACE = { tool_call: "input", context: "messages", before_provider_requ
 // Events whose answers are large.
 const LARGE = ["context", "before_provider_request"];
 
-/** Signals arrive as numbers; handlers get the object. Sets that crossed as lists become sets again. */
-function dress(event, payload) {
+/**
+ * Signals arrive as numbers; handlers get the object. Sets that crossed as lists become sets again. A piece of an answer
+ * has the answer so far, which crosses once.
+ */
+function dress(event, payload, ctxData) {
   const value = { type: event, ...payload };
+  if (event === "session_before_compact" && ctxData?.signal !== undefined) value.signal = ctxData.signal;
+  const piece = value.assistantMessageEvent;
+  if (event === "message_update" && piece?.partial === true) value.assistantMessageEvent = { ...piece, partial: value.message };
   if (typeof value.signal === "number") value.signal = signalFor(value.signal);
   const files = value.preparation?.fileOps;
   if (files) {
@@ -95,7 +101,7 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
 export function callHandler(id, event, value, ctxData, isSame) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
-  const seen = dress(event, value);
+  const seen = dress(event, value, ctxData);
   const edited = EDITED[event];
   const edits = edited && editsOf(seen, edited);
   const record = ({ result, error, ms, path }) => {
@@ -129,7 +135,7 @@ let nextChain = 1;
 export function openChain(event, payload, ctxData, filter) {
   const id = nextChain++;
   const list = filter ? handlersOf(event).filter(filter) : handlersOf(event);
-  chains.set(id, { event, rule: ruleFor(event), state: undefined, payload: dress(event, payload), ctxData, list, records: [] });
+  chains.set(id, { event, rule: ruleFor(event), state: undefined, payload: dress(event, payload, ctxData), ctxData, list, records: [] });
   return { chain: id, handlers: list.map(({ id: handler, extension, index }) => ({ id: handler, path: extension.path, extension: extension.id, index })) };
 }
 

@@ -239,7 +239,7 @@ const TOLD = [
   "session_start", "session_switch", "session_fork", "session_compact", "session_compact_failed", "session_tree", "session_shutdown",
   "session_info_changed", "agent_start", "agent_end", "agent_settled", "turn_start", "turn_end", "message_start", "message_update",
   "tool_execution_start", "tool_execution_update", "tool_execution_end", "model_select", "thinking_level_select",
-  "after_provider_response", "ui_prompt_start", "ui_prompt_end",
+  "after_provider_response", "ui_prompt_start", "ui_prompt_end", "queue_update",
 ];
 for (const name of TOLD) RULES[name] = unanswered(undefined);
 

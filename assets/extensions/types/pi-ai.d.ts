@@ -30,6 +30,7 @@ export interface Usage {
   cacheRead: number;
   cacheWrite: number;
   totalTokens: number;
+  /** Of messages of a thread the `total` is known. */
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number };
 }
 export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";

@@ -62,11 +62,12 @@ export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhi
 export interface InputEvent {
   type: "input";
   text: string;
-  images?: ImageContent[];
+  /** By their hashes. An answer names those that stay in the same way; a new one has `data`. */
+  images?: (ImageContent | { type: "image"; mimeType: string; hash: string })[];
   source: "interactive" | "rpc" | "extension";
   streamingBehavior?: "steer" | "followUp";
 }
-export type InputEventResult = { action: "continue" } | { action: "transform"; text: string; images?: ImageContent[] } | { action: "handled" };
+export type InputEventResult = { action: "continue" } | { action: "transform"; text: string; images?: InputEvent["images"] } | { action: "handled" };
 export interface BeforeAgentStartEvent {
   type: "before_agent_start";
   /** After skills and templates were expanded. */
@@ -137,8 +138,10 @@ export interface SessionBeforeForkEvent {
   position?: "before" | "at";
 }
 export interface CompactionPreparation {
+  /** With it begins what stays. */
   firstKeptEntryId: string;
   messagesToSummarize: AgentMessage[];
+  /** Always empty: a turn is never split. */
   turnPrefixMessages: AgentMessage[];
   isSplitTurn: boolean;
   tokensBefore: number;
@@ -155,6 +158,7 @@ export interface SessionBeforeCompactEvent {
 }
 export interface SessionBeforeCompactResult {
   cancel?: boolean;
+  /** `firstKeptEntryId` is the entry of a prompt or an answer. */
   compaction?: { summary: string; firstKeptEntryId: string; tokensBefore: number; details?: unknown };
 }
 export interface SessionBeforeTreeEvent {
@@ -193,6 +197,10 @@ export interface Events {
   session_before_fork: { event: SessionBeforeForkEvent; result: { cancel?: boolean; skipConversationRestore?: boolean } };
   session_before_compact: { event: SessionBeforeCompactEvent; result: SessionBeforeCompactResult };
   session_compact: Told<"session_compact", { compactionEntry: OtherEntry; fromExtension: boolean }>;
+  session_compact_failed: Told<"session_compact_failed", { reason: string; aborted: boolean }>;
+  session_info_changed: Told<"session_info_changed", { name: string }>;
+  queue_update: Told<"queue_update", { steering: string[]; followUp: string[] }>;
+  agent_settled: Told<"agent_settled">;
   session_before_tree: { event: SessionBeforeTreeEvent; result: SessionBeforeTreeResult };
   session_tree: Told<"session_tree", { newLeafId: string | null; oldLeafId: string | null }>;
   session_shutdown: Told<"session_shutdown", { reason?: string; targetSessionFile?: string }>;

@@ -10,6 +10,7 @@ use crate::engine::driver::{Planner, Previewed, Subject, previewed};
 use crate::engine::thread::Thread;
 use crate::items::directive::Values;
 use crate::items::{Items, Kind};
+use crate::pipeline::Forms;
 use crate::ports::Handlers;
 use crate::session::{Chosen, DirectivePlanner, Setup, toolbox};
 use crate::store::request;
@@ -54,7 +55,8 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let plan = Arc::new(plan);
     let (state, text) = (plan.state(&snapshot), draft.prompt.clone());
     let (images, files) = (Vec::new(), Vec::new());
-    let subject = Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files };
+    let subject =
+        Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files, forms: Forms::default() };
     let handlers = setup.handlers(&items);
     let previewed = previewed(Arc::clone(&handlers), commands == Commands::Asked, subject);
     let previewed = runtime()?.block_on(previewed).map_err(Failure::new)?;

@@ -7,6 +7,7 @@ use crate::domain::message::Message;
 use crate::domain::note::{Note, NoteKind, percent, room_in_words, taken_over_in_words};
 use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use strum::VariantNames;
 
 /// What the model is told beside what was said, and room for it in the window.
@@ -29,7 +30,11 @@ pub enum ContextEvent {
     /// The coming request fills the model's window, or the provider refused it as too long.
     ContextLimitReached { usage_ratio: f64, tokens_used: Tokens, tokens_limit: Tokens },
     /// Someone asked for room in the window.
-    CompactRequested {},
+    CompactRequested {
+        /// What the summary is to look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+    },
     /// Someone asked that another thread goes on.
     HandoffRequested {},
     /// Someone goes on from an earlier place, and wants what was said behind it in short. It is asked for by the coming request.
@@ -90,6 +95,9 @@ pub enum ContextEvent {
         /// What handlers did of whom no request tells.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steps: Vec<Step>,
+        /// What the handler that made the summary leaves with it, for itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
     },
 }
 

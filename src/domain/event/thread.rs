@@ -207,7 +207,7 @@ impl ThreadEvent {
             }
             Self::ThreadCancelled { cost } => (NoteKind::Stopped, format!("cancelled: {}", cost_in_words(cost))),
             Self::ThreadKilled { cost } => (NoteKind::Stopped, format!("killed: {}", cost_in_words(cost))),
-            Self::ExtensionEntry { entry: ExtensionEntry::Message { message } } if message.display => {
+            Self::ExtensionEntry { entry: ExtensionEntry::Message { message, .. } } if message.display => {
                 (NoteKind::Info, format!("{}: {}", message.by, message.text))
             }
             Self::ExtensionEntry { entry: ExtensionEntry::ModelCall { from, model, usage, spend, failed, .. } } => {

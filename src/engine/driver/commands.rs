@@ -5,8 +5,8 @@ use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
 use crate::domain::event::{CancelScope, EndReason, PromptMode};
 use crate::domain::{
-    ApprovalEvent, Command, ControlEvent, Event, ExtensionEntry, PromptEvent, SettingsEvent, ThreadEvent, ToAttach,
-    title,
+    ApprovalEvent, Command, ControlEvent, Event, ExtensionEntry, PromptEvent, SettingsEvent, ThreadEvent, ThreadKind,
+    ToAttach, title,
 };
 use crate::engine::thread::Effect;
 
@@ -33,8 +33,9 @@ impl<A: Audience> Driver<A> {
                 self.may_take_all(&text, &held.files)?;
                 Self::may_be_called(client.as_deref())?;
                 self.may_send(&text, &held)?;
+                let _somebody_answers = self.settings.models.provider(&self.thread.model)?;
                 let (images, files) = (held.images.clone(), held.files.clone());
-                let said = self.thread.history.len() + self.thread.notes().len() + 1 + held.messages.len();
+                let said = self.thread.history.len() + self.thread.notes().count() + 1 + held.messages.len();
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
                 let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
                 // Before what follows from the event; a refused one was never asked for.
@@ -73,7 +74,7 @@ impl<A: Audience> Driver<A> {
                 let _usable = self.settings.models.provider(&model)?;
                 self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
             }
-            Command::Compact => self.ask_for_compaction().await?,
+            Command::Compact { instructions } => self.ask_for_compaction(instructions).await?,
             Command::SummariseBranch { from, text, instructions } => {
                 self.ask_for_branch_summary(from, text, instructions).await?;
             }
@@ -141,6 +142,10 @@ impl<A: Audience> Driver<A> {
         Self::may_be_called(client.as_deref())?;
         if self.offered_command(&text).is_some() {
             return self.run_command(text, client).await;
+        }
+        // Nothing is made of what nobody could answer, and whoever wrote it keeps it.
+        if self.thread.kind == ThreadKind::Interactive && self.thread.can_take() {
+            let _somebody_answers = self.settings.models.provider(&self.thread.model)?;
         }
         let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
         let images = self.wait_for(attached(attach)).await?;

@@ -12,12 +12,13 @@ use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
     Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, ThreadId, ThreadKind, Tokens,
-    Usage,
+    Usage, WindowRules,
 };
-use crate::engine::compaction::{cut, newest, retell};
+use crate::engine::compaction::{cut, cuts, newest, retell};
 use crate::engine::retry;
 use crate::engine::thread::{CompactionCause, Effect, Handoff, Phase};
-use crate::pipeline::{Compact, to_json};
+use crate::pipeline::{Compact, CompactSettings, Summarised, to_json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The longest summary, in tokens.
@@ -73,15 +74,17 @@ impl<A: Audience> Driver<A> {
         asked.inspect_err(|_refusal| self.branch = None)
     }
 
-    /// A person wants room.
-    pub(super) async fn ask_for_compaction(&mut self) -> Result<(), String> {
+    /// A person wants room, with a summary that looks at what they say.
+    pub(super) async fn ask_for_compaction(&mut self, instructions: Option<String>) -> Result<(), String> {
         if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
             return Err("only an idle thread can be compacted; stop it first".into());
         }
         if self.thread.history.is_empty() {
             return Err("there are no messages to compact".into());
         }
-        self.accept(Event::Context(ContextEvent::CompactRequested {})).await
+        let instructions = instructions.filter(|instructions| !instructions.trim().is_empty());
+        instructions.as_deref().map_or(Ok(()), |instructions| self.may_take(instructions))?;
+        self.accept(Event::Context(ContextEvent::CompactRequested { instructions })).await
     }
 
     /// The event to record instead of the request, when that takes too much of the window. `history` is what it tells of
@@ -147,12 +150,21 @@ impl<A: Audience> Driver<A> {
             return;
         };
         self.compaction = Some(Compaction { from, summarised: 0, before });
-        let compact = |driver: &Self| Compact {
-            messages: to_json(driver.thread.history.get(..from).unwrap_or_default()),
-            tokens_before: before.0,
-            previous_summary: summary(driver.thread.opening.as_deref().map_or(&[], Vec::as_slice))
-                .map(|text| text.to_string()),
-            ..Compact::default()
+        let settings =
+            CompactSettings { enabled: self.thread.rules.window.is_some(), reserve: spare(window, rules), keep };
+        let compact = |driver: &Self| {
+            let old = driver.thread.history.get(..from).unwrap_or_default();
+            Compact {
+                messages: to_json(old, &driver.forms(old)),
+                from,
+                places: cuts(&driver.thread.history),
+                tokens_before: before.0,
+                previous_summary: summary(driver.thread.opening.as_deref().map_or(&[], Vec::as_slice))
+                    .map(|text| text.to_string()),
+                instructions: driver.thread.summary_wish.as_deref().map(str::to_owned),
+                settings,
+                ..Compact::default()
+            }
         };
         if self.before_compaction(request, compact) {
             return;
@@ -162,9 +174,11 @@ impl<A: Audience> Driver<A> {
                 self.compaction.iter_mut().for_each(|compaction| compaction.from = 0);
                 return self.room_made(Summary::None(&format!("the handler {by} cancelled it")));
             }
-            Some(Compact { summary: Some((text, _)), .. }) => {
-                self.compaction.iter_mut().for_each(|compaction| compaction.summarised = compaction.from);
-                return self.room_made(Summary::Handlers(&text));
+            Some(Compact { summary: Some(Summarised { text, from, details, .. }), .. }) => {
+                if let Some(compaction) = &mut self.compaction {
+                    (compaction.from, compaction.summarised) = (from, from);
+                }
+                return self.room_made(Summary::Handlers(&text, details.as_ref()));
             }
             Some(_) | None => {}
         }
@@ -195,6 +209,9 @@ impl<A: Audience> Driver<A> {
         let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);
         if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
             text = format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n{text}");
+        }
+        if let Some(wish) = &self.thread.summary_wish {
+            text = format!("{text}\n\nThe person wants of this summary: {wish}");
         }
         Ok(text)
     }
@@ -294,7 +311,7 @@ impl<A: Audience> Driver<A> {
     fn branch_told(&mut self, from: ThreadId, summary: Summary<'_>) {
         let (answer, told, reason) = match summary {
             Summary::Models(call, text) => (Some(call), text, None),
-            Summary::Handlers(text) => (None, text, None),
+            Summary::Handlers(text, _) => (None, text, None),
             Summary::None(reason) => (None, "", Some(reason.to_owned())),
         };
         let summary = if told.is_empty() {
@@ -323,11 +340,12 @@ impl<A: Audience> Driver<A> {
         let dropped = from - summarised;
         let (answer, reason) = match summary {
             Summary::Models(call, _) => (Some(call), None),
-            Summary::Handlers(_) => (None, None),
+            Summary::Handlers(..) => (None, None),
             Summary::None(reason) => (None, Some(reason)),
         };
+        let details = if let Summary::Handlers(_, details) = summary { details.cloned() } else { None };
         let summary = match summary {
-            Summary::Models(_, text) | Summary::Handlers(text) => {
+            Summary::Models(_, text) | Summary::Handlers(text, _) => {
                 format!("What was said before, summarised to make room ({from} messages):\n\n{text}")
             }
             Summary::None(_) => format!("({from} earlier messages were left out to make room.)"),
@@ -346,6 +364,7 @@ impl<A: Audience> Driver<A> {
             spend: answer.and_then(|call| self.settings.models.spend(&call.model, &usage)),
             reason: reason.map(str::to_owned),
             steps: std::mem::take(&mut self.pipeline.steps),
+            details,
         };
         // Where nothing can stay behind, another thread would have as little room.
         let hands_off = self.thread.handoff == Handoff::Asked || self.thread.handoff == Handoff::Full && from > 0;
@@ -366,8 +385,8 @@ const LEFT: &str = "This is a branch of a conversation that was left (in {from})
 enum Summary<'a> {
     /// What a model answered to this call.
     Models(&'a Call, &'a str),
-    /// What a handler of the pipeline made of them.
-    Handlers(&'a str),
+    /// What a handler of the pipeline made of them, and what it leaves with that.
+    Handlers(&'a str, Option<&'a Value>),
     /// Nothing, for this reason.
     None(&'a str),
 }
@@ -402,6 +421,19 @@ impl From<String> for SummaryError {
     fn from(reason: String) -> Self {
         Self::Because(reason)
     }
+}
+
+/// What is left of a window where it counts as full.
+fn spare(window: Option<Tokens>, rules: WindowRules) -> Tokens {
+    let window = window.unwrap_or_default().0;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a number far below 2^53"
+    )]
+    let full = (window as f64 * rules.full) as u64;
+    Tokens(window.saturating_sub(full))
 }
 
 /// The summary in an opening.

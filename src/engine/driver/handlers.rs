@@ -8,16 +8,16 @@ use super::ready::Ready;
 use super::run::Driver;
 use super::stage::{Asked, Asking, Breakpoints, Passed, StageProgress, Watch};
 use crate::context::Plan;
-use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, QueuedPrompt, Resume};
+use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, PROGRAM_CLIENT, QueuedPrompt, Resume};
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, StepOutcome, ThreadEvent, ThreadKind,
+    CallId, ContentHash, Entry, Event, Piece, PromptEvent, SentBody, Stage, Step, StepOutcome, ThreadEvent, ThreadKind,
     ToolCall, ToolEvent, ToolRef,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase};
-use crate::pipeline::{Chain, Compact, Paid};
+use crate::pipeline::{Chain, Compact, Forms, Paid};
 use crate::ports::{EncodedRequest, ToolOutcome};
 use serde_json::{Map, Value, json};
 use std::future::Future;
@@ -27,12 +27,16 @@ use tokio::sync::{Notify, mpsc};
 /// What is told of a job that is not looked at.
 const PROGRESS: usize = 16;
 
+/// Entries of a session that are kept with a step, the newest: all of them are in the log.
+const MOST_ENTRIES: usize = 500;
+
 impl<A: Audience> Driver<A> {
     /// Who is asked in this thread.
     pub(super) fn asking(&self) -> Asking {
         let facts = facts(&self.thread);
         let person = Some(self.dialogs.watch());
-        Asking { handlers: Arc::clone(&self.settings.handlers), facts, preview: false, runs: true, watch: None, person }
+        let handlers = Arc::clone(&self.settings.handlers);
+        Asking { handlers, facts, preview: false, runs: true, watch: None, person, images: None }
     }
 
     /// Waits until everybody who is to be asked is known.
@@ -49,7 +53,7 @@ impl<A: Audience> Driver<A> {
     }
 
     pub(super) fn has(&self, stage: Stage) -> bool {
-        !self.settings.handlers.at(stage).is_empty()
+        self.settings.handlers.listens(stage)
     }
 
     pub(super) fn start<F: Future<Output = Made> + Send + 'static>(
@@ -108,12 +112,18 @@ impl<A: Audience> Driver<A> {
             None
         };
         let (text, images) = (queued.text.clone(), queued.images.clone());
-        let by_extension = queued.client.as_ref().is_some_and(|client| client.starts_with(EXTENSION_CLIENT));
-        let source = if by_extension { "extension" } else { "interactive" };
+        let source = source(queued.client.as_deref().unwrap_or_default());
+        let keeps = Some(self.settings.store.keeps_images());
         self.start(Goal::Prompt(Box::new(queued)), |asking| async move {
+            let asking = Asking { images: keeps, ..asking };
             let system = plan.as_ref().map(|plan| plan.system.as_slice());
             Made::Prompt(Box::new(prepare_prompt(&asking, source, text, images, system).await))
         });
+    }
+
+    /// In which forms the models were asked that answered in `history`.
+    pub(super) fn forms(&self, history: &[Entry]) -> Forms {
+        Forms::of(history, |model| self.settings.models.wire_form(model))
     }
 
     /// Takes the history of the coming request through its handlers; false where there are none.
@@ -122,8 +132,9 @@ impl<A: Audience> Driver<A> {
             return false;
         }
         let (plan, state, history) = (Arc::clone(plan), state.to_vec(), self.thread.history.clone());
+        let forms = self.forms(&history);
         self.start(Goal::Context { request, attempt, plan, state }, |asking| async move {
-            let (edits, passed) = edit_history(&asking, &history).await;
+            let (edits, passed) = edit_history(&asking, &history, &forms).await;
             Made::Context(edits.map(Box::new), passed)
         });
         true
@@ -215,8 +226,15 @@ impl<A: Audience> Driver<A> {
             return false;
         }
         let compact = compact(self);
+        let messages = |place: &usize| self.thread.history.get(*place);
+        let said = compact.places.iter().filter_map(messages);
+        let said =
+            said.map(|entry| (entry.message.role, entry.said.as_ref().map_or_else(Default::default, |said| said.at)));
+        let (said, old) = (said.collect(), self.thread.history.get(..compact.from).unwrap_or_default());
+        let calls = old.iter().flat_map(|entry| entry.message.calls()).cloned().collect();
         self.start(Goal::Compact { request }, |asking| async move {
-            Made::Stage(asking.through(Chain::Compact(compact)).await)
+            let session = asking.handlers.session(said, calls).await;
+            Made::Stage(asking.through(Chain::Compact(Box::new(Compact { session, ..compact }))).await)
         });
         true
     }
@@ -307,7 +325,7 @@ impl<A: Audience> Driver<A> {
                 let Chain::Compact(compact) = passed.chain else { return };
                 // They are recorded with the request for the summary, where there is one.
                 self.pipeline.steps = steps;
-                self.pipeline.compact = Some(compact);
+                self.pipeline.compact = Some(*compact);
                 self.todo.push_front(Effect::MakeRoom { request });
             }
             (Goal::Observe, made) => {
@@ -412,6 +430,9 @@ impl<A: Audience> Driver<A> {
 
     /// Keeps a value, long lists in it piece by piece: those of two requests differ in few of them.
     fn keep_value(&mut self, mut value: Value) -> Option<ContentHash> {
+        if let Some(Value::Array(entries)) = value.get_mut("branchEntries") {
+            entries.drain(..entries.len().saturating_sub(MOST_ENTRIES));
+        }
         for map in [value.as_object_mut()].into_iter().flatten() {
             self.keep_lists(map);
             if let Some(Value::Object(inner)) = map.get_mut("payload") {
@@ -465,6 +486,17 @@ impl<A: Audience> Driver<A> {
             let _gone = resume.send(how);
         }
         Ok(())
+    }
+}
+
+/// Who sent a prompt, by what its client calls it.
+fn source(client: &str) -> &'static str {
+    if client.starts_with(EXTENSION_CLIENT) {
+        "extension"
+    } else if client.starts_with(PROGRAM_CLIENT) {
+        "rpc"
+    } else {
+        "interactive"
     }
 }
 

@@ -93,7 +93,7 @@ impl<A: Audience> Driver<A> {
             told = format!("{told}\n\n{text}");
         }
         let stays = staying(&self.thread.history, kept).into_iter().map(|entry| Message::clone(&entry.message));
-        std::iter::once(Message::user(told)).chain(stays).chain(self.thread.notes().iter().cloned()).collect()
+        std::iter::once(Message::user(told)).chain(stays).chain(self.thread.notes().cloned()).collect()
     }
 
     async fn successor(

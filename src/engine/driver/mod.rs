@@ -4,6 +4,7 @@
 //! through a [`Handle`]; one thread has one driver.
 
 mod account;
+mod answering;
 mod background;
 mod bounds;
 mod budget;
@@ -21,6 +22,7 @@ mod hooks;
 mod inbox;
 mod jobs;
 mod observe;
+mod pace;
 mod pipeline;
 mod prepare;
 mod prepare_error;
@@ -32,6 +34,7 @@ mod side_calls;
 mod stage;
 mod steady;
 mod tools;
+mod updates;
 mod user_commands;
 
 pub use account::Budgets;

@@ -4,9 +4,10 @@ use super::Audience;
 use super::pipeline::{Before, Goal, Made, News, Run, heard};
 use super::run::Driver;
 use super::stage::Asking;
+use crate::domain::event::{PromptMode, StopReason};
 use crate::domain::{
-    CallId, ContextEvent, ControlEvent, Event, Merge, ModelRef, PromptEvent, RequestEvent, SettingsEvent, Stage,
-    ThreadEvent, ToolEvent,
+    CallId, ContextEvent, ControlEvent, Event, Merge, ModelRef, PromptEvent, Record, RequestEvent, SettingsEvent,
+    Stage, ThreadEvent, ToolEvent,
 };
 use crate::engine::thread::Phase;
 use crate::pipeline::{Chain, to_json};
@@ -19,25 +20,42 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 /// More is not told to those who do not keep up.
 const MOST_OBSERVED: usize = 1_000;
 
+/// The same of what comes many times, each with the whole of an answer.
+const MOST_STREAMED: usize = 64;
+
 impl<A: Audience> Driver<A> {
     /// Tells those who watch what an event means for them.
-    pub(super) fn observe(&mut self, event: &Event, before: &Before) {
-        for (stage, value) in self.observed(event, before) {
-            let Value::Object(fields) = value else { continue };
-            if self.has(stage) && self.pipeline.observed.len() < MOST_OBSERVED {
-                if stage == Stage::SessionStart {
-                    self.pipeline.begins.send_replace(true);
-                }
-                self.pipeline.observed.push_back(Chain::Observe { stage, event: fields });
-            }
+    pub(super) fn observe(&mut self, record: &Record, before: &Before) {
+        for (stage, value) in self.observed(record, before) {
+            self.watched(stage, value);
         }
-        if !self.pipeline.observed.is_empty() && !self.pipeline.jobs.iter().any(|job| matches!(job.goal, Goal::Observe))
-        {
-            self.tell_next();
+        self.tell_waiting();
+    }
+
+    /// What happened stands behind what is still to be told.
+    pub(super) fn watched(&mut self, stage: Stage, value: Value) {
+        let Value::Object(event) = value else { return };
+        // Of what streams the newest is told anyway.
+        let most = if stage.streams() { MOST_STREAMED } else { MOST_OBSERVED };
+        if self.has(stage) && self.pipeline.observed.len() < most {
+            if stage == Stage::SessionStart {
+                self.pipeline.begins.send_replace(true);
+            }
+            self.pipeline.observed.push_back(Chain::Observe { stage, event });
         }
     }
 
+    /// Whoever was told has answered: the next thing is told, or what has arrived meanwhile.
     pub(super) fn tell_next(&mut self) {
+        self.collect_updates();
+        self.tell_waiting();
+    }
+
+    /// Tells the next thing, unless somebody is being told.
+    pub(super) fn tell_waiting(&mut self) {
+        if self.pipeline.is_observing() {
+            return;
+        }
         if let Some(chain) = self.pipeline.observed.pop_front() {
             self.start(Goal::Observe, |asking| async move {
                 // Nobody waits for it.
@@ -50,7 +68,7 @@ impl<A: Audience> Driver<A> {
     /// Waits for those who are still to be told, as long as may be.
     pub(super) async fn last_words(&mut self) {
         let all = async {
-            while self.pipeline.jobs.iter().any(|job| matches!(job.goal, Goal::Observe)) {
+            while self.pipeline.is_observing() {
                 let (index, news) = heard(&mut self.pipeline).await;
                 if let News::Done(_) = news {
                     self.pipeline.jobs.remove(index);
@@ -62,7 +80,8 @@ impl<A: Audience> Driver<A> {
     }
 
     /// What happened, in the terms of those who watch.
-    fn observed(&mut self, event: &Event, before: &Before) -> Vec<(Stage, Value)> {
+    fn observed(&mut self, record: &Record, before: &Before) -> Vec<(Stage, Value)> {
+        let event = &record.event;
         let mut all = Vec::new();
         if let Event::Thread(ThreadEvent::WorkerStarted { .. }) = event {
             // What was said before this worker is not told as if it happened now.
@@ -76,18 +95,38 @@ impl<A: Audience> Driver<A> {
             all.push((Stage::AgentStart, json!({})));
         }
         let said = self.said_since();
-        all.extend(said.iter().map(|message| (Stage::MessageEnd, json!({"message": message}))));
+        for message in &said {
+            // Of one that was told while it arrived the beginning is known.
+            let is_known = message["role"] == "assistant" && self.pipeline.streaming.take().is_some();
+            if !is_known && self.has(Stage::MessageStart) {
+                all.push((Stage::MessageStart, json!({"message": message})));
+            }
+            all.push((Stage::MessageEnd, json!({"message": message})));
+        }
+        if let Event::Prompt(event) = event {
+            all.extend(self.queue_changed(event));
+        }
         match event {
             Event::Thread(ThreadEvent::WorkerStarted { .. }) => {
-                let reason = if self.thread.history.is_empty() { "startup" } else { "resume" };
+                let begins = self.thread.history.is_empty();
+                let reason = if begins { "startup" } else { "resume" };
                 all.push((Stage::SessionStart, json!({"reason": reason})));
+                if !begins {
+                    let model = named(&self.thread.model);
+                    all.push((Stage::ModelSelect, json!({"model": model, "source": "restore"})));
+                }
             }
             Event::Thread(ThreadEvent::WorkerEnded { .. }) => all.push((Stage::SessionShutdown, json!({}))),
             Event::Request(RequestEvent::RequestRecorded { attempt: 1, .. }) if self.is_answered_next() => {
-                all.push((Stage::TurnStart, json!({"turnIndex": self.turn_index()})));
+                let at = record.timestamp.0;
+                all.push((Stage::TurnStart, json!({"turnIndex": self.turn_index(), "timestamp": at})));
                 self.pipeline.run.iter_mut().for_each(|run| run.in_turn = true);
             }
-            Event::Request(RequestEvent::CognitionOut { .. }) if !matches!(self.thread.phase, Phase::Tools { .. }) => {
+            // One that is cut may be tried again in the same turn.
+            Event::Request(RequestEvent::CognitionOut { stop, .. })
+                if !matches!(self.thread.phase, Phase::Tools { .. })
+                    && !matches!(stop, StopReason::Truncated { .. }) =>
+            {
                 all.extend(self.turn_end(said.last(), &[]));
             }
             Event::Tool(ToolEvent::ToolCallStart { tool, call_id, input, .. }) => {
@@ -111,16 +150,16 @@ impl<A: Audience> Driver<A> {
                     all.extend(self.turn_end(calls.as_ref(), &said));
                 }
             }
-            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, request, reason, .. }) => {
-                let entry = json!({"summary": summary, "tokensBefore": tokens_before.0});
-                let by_handler = request.is_none() && reason.is_none();
-                all.push((Stage::SessionCompact, json!({"compactionEntry": entry, "fromExtension": by_handler})));
+            Event::Context(event @ ContextEvent::ContextCompacted { .. }) => all.extend(compacted(event)),
+            Event::Control(ControlEvent::CancelRequested { .. }) if before.compacts => {
+                all.push((Stage::SessionCompactFailed, json!({"reason": "it was stopped", "aborted": true})));
             }
             Event::Settings(SettingsEvent::ModelChanged { model }) if *model != before.model => {
-                let named =
-                    |model: &ModelRef| json!({"provider": model.provider, "id": model.model, "name": model.model});
                 let (model, previous) = (named(model), named(&before.model));
                 all.push((Stage::ModelSelect, json!({"model": model, "previousModel": previous, "source": "set"})));
+            }
+            Event::Settings(SettingsEvent::TitleSet { title }) => {
+                all.push((Stage::SessionInfoChanged, json!({"name": title})));
             }
             Event::Thread(_)
             | Event::Settings(_)
@@ -140,32 +179,54 @@ impl<A: Audience> Driver<A> {
 
     /// The run is over; a turn that was not brought to its end ends with it.
     fn run_ends(&mut self, event: &Event) -> Vec<(Stage, Value)> {
+        let stopped = matches!(event, Event::Control(ControlEvent::TurnCancelled { .. }));
+        let reason = if stopped { "aborted" } else { "error" };
+        self.give_up_answer(reason);
         let Some(run) = self.pipeline.run else { return Vec::new() };
         let mut all = Vec::new();
         if run.in_turn {
-            let stopped = matches!(event, Event::Control(ControlEvent::TurnCancelled { .. }));
-            let reason = if stopped { "aborted" } else { "error" };
             let message = json!({"role": "assistant", "content": [], "stopReason": reason});
-            all.extend(self.turn_end(Some(&message), &[]));
+            all.extend(self.end_of(self.turn_index(), Some(&message), &[]));
         }
         self.pipeline.run = None;
         self.breakpoints().steps = false;
         let messages = self.told(run.from, self.thread.history.len());
         all.push((Stage::AgentEnd, json!({"messages": messages})));
+        // Each is told when all have answered that were told of what came before.
+        all.push((Stage::AgentSettled, json!({})));
         all
+    }
+
+    /// What waits to be sent, where an event has changed that.
+    fn queue_changed(&self, event: &PromptEvent) -> Option<(Stage, Value)> {
+        let changed = match event {
+            PromptEvent::PromptQueued { .. }
+            | PromptEvent::PromptWithdrawn { .. }
+            | PromptEvent::PromptHandled { .. }
+            | PromptEvent::QueueArranged { .. } => true,
+            PromptEvent::CognitionIn { prompt, .. } => prompt.is_some(),
+            PromptEvent::QueueReleased {} | PromptEvent::PromptPrepared { .. } => false,
+        };
+        if !changed || !self.has(Stage::QueueUpdate) {
+            return None;
+        }
+        let texts = |mode| {
+            let queue = self.thread.queue.iter().filter(|queued| queued.mode == mode);
+            queue.map(|queued| queued.text.as_str()).collect::<Vec<_>>()
+        };
+        let (steering, following) = (texts(PromptMode::Steer), texts(PromptMode::FollowUp));
+        Some((Stage::QueueUpdate, json!({"steering": steering, "followUp": following})))
     }
 
     /// The end of the turn that has begun; nothing where it has ended.
     fn turn_end(&mut self, message: Option<&Value>, results: &[Value]) -> Option<(Stage, Value)> {
-        let turn = self.turn_index();
+        // It was counted when its answer arrived.
+        self.end_of(self.turn_index().saturating_sub(1), message, results)
+    }
+
+    fn end_of(&mut self, turn: u32, message: Option<&Value>, results: &[Value]) -> Option<(Stage, Value)> {
         let run = self.pipeline.run.as_mut().filter(|run| run.in_turn)?;
         run.in_turn = false;
-        // It was counted when its answer arrived.
-        let turn = if message.is_some_and(|message| message.get("stopReason").is_some()) {
-            turn
-        } else {
-            turn.saturating_sub(1)
-        };
         Some((Stage::TurnEnd, json!({"turnIndex": turn, "message": message, "toolResults": results})))
     }
 
@@ -194,8 +255,10 @@ impl<A: Audience> Driver<A> {
     fn told(&self, from: usize, to: usize) -> Vec<Value> {
         // Results have the names of their tools from the calls before them.
         let start = from.saturating_sub(1);
-        let before = to_json(self.thread.history.get(start..from).unwrap_or_default()).len();
-        to_json(self.thread.history.get(start..to).unwrap_or_default()).split_off(before)
+        let said = self.thread.history.get(start..to).unwrap_or_default();
+        let forms = self.forms(said);
+        let before = to_json(self.thread.history.get(start..from).unwrap_or_default(), &forms).len();
+        to_json(said, &forms).split_off(before)
     }
 
     /// Where the calls stand that were answered last.
@@ -213,4 +276,27 @@ impl<A: Audience> Driver<A> {
     pub(super) fn is_observed(&self) -> bool {
         Stage::all().any(|stage| stage.merge() == Merge::Observe && self.has(stage))
     }
+}
+
+/// A model, as those who watch have it.
+fn named(model: &ModelRef) -> Value {
+    json!({"provider": model.provider, "id": model.model, "name": model.model})
+}
+
+/// Room was made, or was not: both where messages went without a summary.
+fn compacted(event: &ContextEvent) -> Vec<(Stage, Value)> {
+    let ContextEvent::ContextCompacted { summary, tokens_before, request, reason, details, .. } = event else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    if !summary.is_empty() {
+        let mut entry = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0});
+        if let Some(details) = details {
+            entry["details"] = details.clone();
+        }
+        let by_handler = request.is_none() && reason.is_none();
+        all.push((Stage::SessionCompact, json!({"compactionEntry": entry, "fromExtension": by_handler})));
+    }
+    all.extend(reason.iter().map(|why| (Stage::SessionCompactFailed, json!({"reason": why, "aborted": false}))));
+    all
 }

@@ -4,6 +4,7 @@
 //! meanwhile, a prompt that is sent then is queued. What a job has made becomes an event, so a log replays without
 //! handlers.
 
+use super::pace::Streaming;
 use super::prepare::PromptMade;
 use super::ready::Ready;
 use super::stage::{Breakpoints, Passed, StageProgress};
@@ -86,6 +87,8 @@ pub(super) struct Pipeline {
     pub(super) run: Option<Run>,
     /// So many messages of the history those who watch know of.
     pub(super) known: usize,
+    /// The answer that they are told of while it arrives.
+    pub(super) streaming: Option<Streaming>,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
 }
@@ -94,6 +97,8 @@ pub(super) struct Pipeline {
 pub(super) struct Before {
     pub(super) rested: bool,
     pub(super) model: ModelRef,
+    /// Room was being made.
+    pub(super) compacts: bool,
 }
 
 /// From the first prompt of a thread that rested until it rests again, as those who watch are told of it.
@@ -133,6 +138,16 @@ impl Pipeline {
     /// Who is waited for.
     pub(super) fn handling(&self) -> Option<Handling> {
         self.jobs.iter().find_map(|job| job.handling.clone())
+    }
+
+    /// Whether somebody is being told what happened.
+    pub(super) fn is_observing(&self) -> bool {
+        self.jobs.iter().any(|job| matches!(job.goal, Goal::Observe))
+    }
+
+    /// Whether those who watch know everything that has happened.
+    pub(super) fn keeps_up(&self) -> bool {
+        self.observed.is_empty() && !self.is_observing()
     }
 
     pub(super) fn works_on(&self, call_id: &CallId) -> bool {

@@ -5,7 +5,7 @@ use crate::domain::{
     Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Origin, Piece, Stage, Step, StepOutcome,
 };
 use crate::engine::thread::Thread;
-use crate::pipeline::{Chain, differs, edited, to_json, told};
+use crate::pipeline::{Chain, Forms, differs, edited, to_json, told};
 use crate::ports::NotExpanded;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) async fn prepare_prompt(
     let said = !made.text.trim().is_empty() || !made.images.is_empty();
     if said && asking.has(Stage::Input) {
         let (text, images) = (std::mem::take(&mut made.text), std::mem::take(&mut made.images));
-        let passed = asking.through(Chain::Input { text, images, source, handled: false }).await;
+        let passed = asking.through(Chain::Input { text, images, added: Vec::new(), source, handled: false }).await;
         made.aborted = passed.aborted;
         let handler = passed.asked.last().map(|asked| asked.step.handler.clone());
         made.asked.extend(passed.asked);
@@ -148,8 +148,8 @@ fn joined(pieces: &[Piece]) -> String {
 }
 
 /// What handlers make of a history for one request.
-pub(super) async fn edit_history(asking: &Asking, history: &[Entry]) -> (Option<HistoryEdits>, Passed) {
-    let messages = to_json(history);
+pub(super) async fn edit_history(asking: &Asking, history: &[Entry], forms: &Forms) -> (Option<HistoryEdits>, Passed) {
+    let messages = to_json(history, forms);
     let passed = asking.through(Chain::Context { messages }).await;
     let by = passed.changed_by().map(|step| Origin::Handler {
         stage: Stage::Context,

@@ -11,7 +11,7 @@ use crate::domain::{
     Assembly, Attachment, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
 };
 use crate::engine::thread::Thread;
-use crate::pipeline::{Chain, Paid};
+use crate::pipeline::{Chain, Forms, Paid};
 use crate::ports::{CallRequest, Handlers};
 use serde_json::Value;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub struct Subject {
     pub text: String,
     pub images: Vec<Image>,
     pub files: Vec<Attachment>,
+    /// In which forms the models were asked that answered in the thread.
+    pub forms: Forms,
 }
 
 /// The request that it would make, and what handlers made of it on the way.
@@ -47,14 +49,14 @@ pub struct Previewed {
 /// The sentence a person should read.
 pub async fn previewed(handlers: Arc<dyn Handlers>, runs: bool, subject: Subject) -> Result<Previewed, String> {
     let facts = facts(&subject.thread);
-    preview_by(&Asking { handlers, facts, preview: true, runs, watch: None, person: None }, subject).await
+    preview_by(&Asking { handlers, facts, preview: true, runs, watch: None, person: None, images: None }, subject).await
 }
 
 impl Previewed {
     /// What handlers make of the request in its provider's form, `body`; none where they leave it as it is.
     pub async fn payload(&self, handlers: Arc<dyn Handlers>, runs: bool, body: &[u8]) -> Option<String> {
         let facts = facts(&self.subject.thread);
-        let asking = Asking { handlers, facts, preview: true, runs, watch: None, person: None };
+        let asking = Asking { handlers, facts, preview: true, runs, watch: None, person: None, images: None };
         if !asking.has(Stage::BeforeProviderRequest) {
             return None;
         }
@@ -85,7 +87,7 @@ async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, 
     };
     let mut asked = std::mem::take(&mut prepared.asked);
     let edits = if asking.has(Stage::Context) {
-        let (edits, passed) = edit_history(asking, &history).await;
+        let (edits, passed) = edit_history(asking, &history, &subject.forms).await;
         asked.extend(passed.asked);
         edits
     } else {
@@ -116,8 +118,9 @@ impl<A: Audience> Driver<A> {
         let model = thread.model.clone();
         let max_output_tokens = self.settings.models.max_output(&model);
         let window = self.settings.models.window(&model);
-        let known = self.known_tools();
-        let asking = Asking { preview: true, runs: runs_commands, ..self.asking() };
+        let (known, forms) = (self.known_tools(), self.forms(&thread.history));
+        let keeps = Some(self.settings.store.keeps_images());
+        let asking = Asking { preview: true, runs: runs_commands, images: keeps, ..self.asking() };
         let provider = self.settings.models.provider(&model).ok();
         let job = async move {
             let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
@@ -140,7 +143,7 @@ impl<A: Audience> Driver<A> {
             // Without words nothing is sent: only the size of what goes along is wanted.
             let files = if text.trim().is_empty() { Vec::new() } else { files };
             let state = plan.state(&known_to(&thread, snapshot));
-            let subject = Subject { thread, plan, state, known, text, images, files };
+            let subject = Subject { thread, plan, state, known, text, images, files, forms };
             let Previewed { built, subject, prepared, edits, mut asked } = preview_by(&asking, subject).await?;
             let PromptMade { text: now, images, handled, messages, system, .. } = prepared;
             let Subject { thread, plan, state, text, files, .. } = subject;

@@ -18,9 +18,9 @@ use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Bounds, CallId, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent,
-    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
+    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage, WireForm,
 };
-use crate::engine::thread::{Effect, Phase, Thread, apply};
+use crate::engine::thread::{CompactionCause, Effect, Phase, Thread, apply};
 use crate::ports::tools::{Isolation, OwnCommand};
 use crate::ports::{Approvals, Clock, Handlers, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -37,6 +37,11 @@ pub trait ModelRegistry: Send + Sync {
     /// # Errors
     /// The sentence a person should read when there is none.
     fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String>;
+
+    /// The wire form in which a model is asked, where known.
+    fn wire_form(&self, _model: &ModelRef) -> Option<WireForm> {
+        None
+    }
 
     /// Size of the context window, where known.
     fn window(&self, model: &ModelRef) -> Option<Tokens>;
@@ -208,7 +213,7 @@ impl<A: Audience> Driver<A> {
                 }
                 return ended;
             }
-            let due = self.call.as_ref().and_then(Call::next_due);
+            let due = self.call.as_ref().and_then(Call::next_due).into_iter().chain(self.updates_due()).min();
             let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
             let left = self.thread.time_left(self.settings.clock.now()).filter(|_| self.blocked.is_none());
             let over = left.map(|left| Instant::now() + Duration::from_millis(left));
@@ -236,7 +241,10 @@ impl<A: Audience> Driver<A> {
                 snapshot = found(&mut self.pending_snapshot) => self.snapshot_ready(snapshot).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 happened = happened(&mut self.dialogs) => self.extension_told(happened).await,
-                () = until(due) => self.show_and_keep(false),
+                () = until(due) => {
+                    self.show_and_keep(false);
+                    self.tell_updates();
+                }
                 () = until(store) => self.try_again().await,
                 () = until(slot) => self.ask_for_slot().await,
                 () = until(over) => {
@@ -400,10 +408,12 @@ impl<A: Audience> Driver<A> {
 
     /// What a recorded event means for the thread.
     pub(super) fn applied(&mut self, record: &Record) {
-        let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone() };
+        let compacts = matches!(self.thread.phase, Phase::Compacting { room, .. } if room != CompactionCause::Branch)
+            && !self.thread.handoff.is_being_made();
+        let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone(), compacts };
         let effects = apply(&mut self.thread, record);
         if self.is_observed() {
-            self.observe(&record.event, &before);
+            self.observe(record, &before);
         } else {
             self.pipeline.known = self.thread.history.len();
         }
@@ -511,145 +521,6 @@ impl<A: Audience> Driver<A> {
             stream,
             self.settings.models.bounds(),
         ));
-    }
-
-    async fn progressed(&mut self, progress: Progress) {
-        match progress {
-            Progress::Going => {
-                self.show_and_keep(false);
-                self.begin_early().await;
-            }
-            Progress::Finished => {
-                self.show_and_keep(true);
-                if let Some(call) = self.call.take_if(|call| call.purpose == Purpose::Summary) {
-                    self.summarised(&call);
-                    self.carry_out().await;
-                } else if let Some(call) = self.call.take() {
-                    let stop = call.answer.ended();
-                    self.answered(call, stop).await;
-                }
-            }
-            Progress::Failed(error) => {
-                self.show_and_keep(true);
-                let Some(call) = self.call.take() else { return };
-                if call.purpose == Purpose::Summary {
-                    self.summary_failed(&call, error);
-                    self.carry_out().await;
-                } else if call.answer.is_empty() {
-                    self.settings.audience.settled(call.request);
-                    self.charge(&call);
-                    let (request, attempt) = (call.request, call.attempt);
-                    self.emit(Event::Request(RequestEvent::ErrorClassified { request, attempt, error })).await;
-                } else {
-                    let stop = error.cuts();
-                    self.answered(call, stop).await;
-                }
-            }
-        }
-    }
-
-    /// Records what has arrived of `call` as an answer that ended with `stop`.
-    async fn answered(&mut self, call: Call, stop: StopReason) {
-        let elapsed_ms = call.elapsed_ms();
-        let Call { request, model, answer, .. } = call;
-        let thinking = answer.thinking();
-        if !thinking.is_empty() {
-            self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
-        }
-        let usage = answer.usage();
-        let event = Event::Request(RequestEvent::CognitionOut {
-            text: answer.text(),
-            request,
-            stop,
-            usage,
-            spend: self.settings.models.spend(&model, &usage),
-            model,
-            message: answer.message(),
-            elapsed_ms,
-        });
-        self.emit(event).await;
-        // What is not in the log yet is kept beside it.
-        if self.blocked.is_none() {
-            self.settings.audience.settled(request);
-            if let Err(error) = self.settings.store.clear_inflight() {
-                self.complain(&error);
-            }
-        }
-    }
-
-    /// What `call` cost that leaves no answer in the log.
-    pub(super) fn charged(&self, call: &Call) -> Option<Event> {
-        let (request, usage) = (call.request, call.answer.usage());
-        let spend = self.settings.models.spend(&call.model, &usage);
-        (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
-    }
-
-    /// Records it before what is still to be done.
-    pub(super) fn charge(&mut self, call: &Call) {
-        if let Some(event) = self.charged(call) {
-            self.todo.push_front(Effect::Emit(event));
-        }
-    }
-
-    fn show_and_keep(&mut self, all: bool) {
-        let Some(call) = &mut self.call else { return };
-        let now = Instant::now();
-        let shown = call.due_to_show(now, all);
-        if call.purpose == Purpose::Summary {
-            drop(call.due_to_keep(now));
-            return;
-        }
-        if !shown.is_empty() {
-            self.settings.audience.streamed(call.request, shown);
-        }
-        let kept = call.due_to_keep(now);
-        if !kept.is_empty()
-            && let Err(error) = self.settings.store.keep_inflight(call.request, &kept)
-        {
-            self.complain(&error);
-        }
-    }
-
-    /// Closes the connection, then records what had arrived.
-    fn stop_call(&mut self) {
-        (self.ready, self.pending_snapshot) = (None, None);
-        self.early = EarlyCalls::default();
-        self.pipeline.stop();
-        self.show_and_keep(true);
-        let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
-        let asked = stopping.unwrap_or_else(|| self.settings.clock.now());
-        let mut events = Vec::new();
-        (self.compaction, self.branch) = (None, None);
-        if let Some(call) = self.call.take() {
-            let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
-            events.extend(self.charged(&call).filter(|_| !told));
-            let elapsed_ms = call.elapsed_ms();
-            let Call { request, model, answer, .. } = call;
-            self.settings.audience.settled(request);
-            if told {
-                if !answer.thinking().is_empty() {
-                    events.push(Event::Request(RequestEvent::CognitionReasoning { text: answer.thinking() }));
-                }
-                events.push(Event::Request(RequestEvent::CognitionOut {
-                    text: answer.text(),
-                    request,
-                    stop: StopReason::Cancelled,
-                    usage: answer.usage(),
-                    spend: self.settings.models.spend(&model, &answer.usage()),
-                    model,
-                    message: answer.message(),
-                    elapsed_ms,
-                }));
-            }
-        }
-        let after_ms = self.settings.clock.now().since(asked);
-        events.push(Event::Control(ControlEvent::TurnCancelled { after_ms }));
-        for event in events.into_iter().rev() {
-            self.todo.push_front(Effect::Emit(event));
-        }
-        if let Err(error) = self.settings.store.clear_inflight() {
-            self.complain(&error);
-        }
     }
 }
 

@@ -4,10 +4,14 @@
 //! a breakpoint.
 
 use crate::domain::command::{Breakpoint, Resume};
-use crate::domain::{Saw, Stage, Step, StepOutcome, ToolCall};
-use crate::pipeline::{Chain, Merged};
+use crate::domain::image::checked;
+use crate::domain::{Image, Saw, Stage, Step, StepOutcome, ToolCall};
+use crate::pipeline::{Chain, Merged, image};
 use crate::ports::handlers::DEADLINE;
+use crate::ports::store::KeepImage;
 use crate::ports::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded, ToolRunner};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,6 +69,8 @@ pub(super) struct Asking {
     pub(super) watch: Option<Watch>,
     /// How many questions wait for a person: nobody's time runs meanwhile.
     pub(super) person: Option<watch::Receiver<usize>>,
+    /// What keeps images that handlers add; without, they are only looked at.
+    pub(super) images: Option<KeepImage>,
 }
 
 /// What `asked` comes to within its deadline, which stands still while a person is asked something; none beyond it.
@@ -126,7 +132,7 @@ impl Passed {
 impl Asking {
     /// Whether anybody is asked at a stage.
     pub(super) fn has(&self, stage: Stage) -> bool {
-        !self.handlers.at(stage).is_empty()
+        self.handlers.listens(stage)
     }
 
     /// Takes a value through the handlers of its stage.
@@ -232,6 +238,16 @@ impl Asking {
         resumed.await.ok()
     }
 
+    /// Takes what a handler answered; images that it adds to a prompt are kept first.
+    async fn taken(&self, chain: &mut Chain, mut answer: Value, by: &str) -> Result<Merged, String> {
+        if let Chain::Input { added, .. } = chain
+            && let Some(blocks) = answer.get_mut("images").and_then(Value::as_array_mut)
+        {
+            added.extend(new_images(blocks, self.images.clone()).await?);
+        }
+        chain.merge(&answer, by)
+    }
+
     /// Asks one handler. `known` is the event of the chain where somebody has made it, and is so again afterwards.
     async fn ask(
         &self,
@@ -274,7 +290,7 @@ impl Asking {
             }
             Ok(HandlerReply::Answer { value, saw: tests, said: printed }) => {
                 (saw, said) = (tests, printed);
-                match chain.merge(&value, &handler.id) {
+                match self.taken(chain, value, &handler.id).await {
                     Ok(Merged::Unchanged) => StepOutcome::Unchanged,
                     Ok(Merged::Changed) => StepOutcome::Changed,
                     Ok(Merged::Handled) => {
@@ -352,6 +368,27 @@ impl Asked {
     }
 }
 
+/// Keeps the images among `blocks` that come with their bytes, and puts them there by their hashes.
+async fn new_images(blocks: &mut [Value], keep: Option<KeepImage>) -> Result<Vec<Image>, String> {
+    let keep = keep.unwrap_or_else(|| Arc::new(|name, bytes| checked(name, &bytes)));
+    let mut all = Vec::new();
+    for (number, block) in (1..).zip(blocks) {
+        let Some(data) = block.get_mut("data").map(Value::take) else { continue };
+        let (name, keep) = (format!("image {number}"), Arc::clone(&keep));
+        let refused = |why: &str| format!("its image {number} was not taken in: {why}");
+        let kept = tokio::task::spawn_blocking(move || {
+            let data = data.as_str().ok_or("its data is no text")?;
+            let bytes = BASE64_STANDARD.decode(data).map_err(|error| format!("its data is not in base64: {error}"))?;
+            keep(name, bytes)
+        });
+        let kept = kept.await.unwrap_or_else(|error| Err(error.to_string()));
+        let kept = kept.map_err(|why| refused(&why))?;
+        *block = image(&kept.media_type, &kept.hash);
+        all.push(kept);
+    }
+    Ok(all)
+}
+
 fn blocked(chain: &Chain) -> String {
     match chain {
         Chain::ToolCall { blocked, .. } => blocked.clone().unwrap_or_default(),
@@ -398,7 +435,7 @@ mod tests {
         for (depth, runs, asked) in [(0, true, "true"), (0, false, "false"), (1, true, "false"), (2, true, "false")] {
             let handlers: Arc<dyn Handlers> = Arc::new(Told);
             let facts = json!({ "depth": depth });
-            let asking = Asking { handlers, facts, preview: false, runs, watch: None, person: None };
+            let asking = Asking { handlers, facts, preview: false, runs, watch: None, person: None, images: None };
             let text = asking.expanded("/x", "/x".to_owned()).await.unwrap().unwrap().text;
             assert_eq!(text, asked, "{depth} {runs}");
         }

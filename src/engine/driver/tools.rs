@@ -1,6 +1,7 @@
 //! Tool calls: deciding about them, running them, and hearing what they say meanwhile.
 
 use super::Audience;
+use super::pace::Pace;
 use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::STATUS;
@@ -105,7 +106,9 @@ pub(super) struct RunningTool {
     /// What runs for it.
     pub(super) process: Option<Process>,
     /// The end of what it has printed.
-    said: String,
+    pub(super) said: String,
+    /// How often those who watch are told of that.
+    pub(super) pace: Pace,
     /// How it ended, where nobody has been told.
     outcome: Option<ToolOutcome>,
 }
@@ -263,7 +266,8 @@ impl RunningTool {
                 Err(_elapsed) => ToolOutcome::failed(format!("Stopped: it took longer than {within_ms} ms.")),
             }
         });
-        Self { call_id, job, news, stop: None, process: None, said: String::new(), outcome: None }
+        let (said, pace) = (String::new(), Pace::default());
+        Self { call_id, job, news, stop: None, process: None, said, pace, outcome: None }
     }
 
     /// Runs a person's own command.
@@ -289,7 +293,8 @@ impl RunningTool {
             let _by_word_or_with_the_driver = stopped.await;
         });
         let job = Box::pin(run(stopped, Line(sender)));
-        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new(), outcome: None }
+        let (said, pace) = (String::new(), Pace::default());
+        Self { call_id, job, news, stop: Some(stop), process: None, said, pace, outcome: None }
     }
 
     /// Asks a command to end; what it printed is still told.
@@ -396,7 +401,7 @@ impl<A: Audience> Driver<A> {
         let Some(index) = self.tools.iter().position(|tool| tool.call_id == call_id) else { return };
         match news {
             ToolProgress::Said(text) => {
-                self.tools.get_mut(index).into_iter().for_each(|tool| tool.heard(&text));
+                self.call_printed(index, &text);
                 self.settings.audience.tool_said(&call_id, text);
             }
             ToolProgress::Started(process, recorded) => {
@@ -436,6 +441,7 @@ impl<A: Audience> Driver<A> {
             }
             ToolProgress::AsksCommands(asked, reply) => self.asked_for_commands(&asked, reply),
             ToolProgress::Ended(outcome) => {
+                self.update_call(&call_id);
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
                 drop(tool);

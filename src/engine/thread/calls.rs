@@ -6,7 +6,7 @@ use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
 use crate::domain::{
-    ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, Role, Steering, ToolCall, ToolEvent,
+    ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, Role, Said, Steering, ToolCall, ToolEvent,
 };
 use serde_json::Value;
 
@@ -220,13 +220,14 @@ pub(super) enum Answered {
 
 pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool) -> Answered {
     let nothing = || Answered::Waits(Vec::new());
-    let skips = skips(thread);
+    let (skips, now) = (skips(thread), thread.now);
     let Phase::Tools { calls, stopping } = &mut thread.phase else { return nothing() };
     let Some(answered) = staged(calls, call_id).filter(|staged| !staged.is_done()) else { return nothing() };
     // Providers take no image with a failure.
     let mut images = std::mem::take(&mut answered.images);
     images.retain(|_| !error);
     let output = output.to_owned();
+    answered.done_at = now;
     answered.stage = CallStage::Done(Block::ToolResult { call_id: call_id.clone(), output, error, images });
     if !calls.iter().all(StagedCall::is_done) {
         return Answered::Waits(match queued(calls) {
@@ -239,8 +240,10 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
         });
     }
     let stopping = *stopping;
-    let result = |staged: StagedCall| if let CallStage::Done(block) = staged.stage { Some(block) } else { None };
-    let blocks = std::mem::take(calls).into_iter().filter_map(result).collect();
-    thread.push(Message { role: Role::User, blocks });
+    let result = |staged: StagedCall| {
+        if let CallStage::Done(block) = staged.stage { Some((block, staged.done_at)) } else { None }
+    };
+    let (blocks, results) = std::mem::take(calls).into_iter().filter_map(result).unzip();
+    thread.push_said(Message { role: Role::User, blocks }, Said { results, ..Said::at(now) });
     Answered::All { stopping }
 }

@@ -273,6 +273,6 @@ fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
 /// Only when nothing more will be tried does the model see its own unfinished words again.
 fn push_partial(thread: &mut Thread, question: ControlPoint) {
     if let ControlPoint::Failed { partial: Some(partial), .. } = question {
-        thread.push(partial);
+        thread.push_entry(partial);
     }
 }

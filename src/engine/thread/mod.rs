@@ -9,6 +9,7 @@ mod calls;
 mod control_point;
 mod effect;
 mod handoff;
+mod history;
 mod hooks;
 mod nudge;
 mod room;

@@ -60,6 +60,8 @@ pub struct Thread {
     pub commands_started: u64,
     /// What such commands printed, for the model to read before the next prompt.
     pub(super) notes: Vec<Message>,
+    /// What extensions left that stands behind the next prompt.
+    pub(super) notes_behind: Vec<Message>,
     /// Candidates for the system text as handlers made them for the newest prompt; the plan's where they made none.
     pub system_edit: Option<Arc<Vec<Piece>>>,
     /// What handlers made for the prompt that joins next: messages behind it, and the system text.
@@ -83,6 +85,8 @@ pub struct Thread {
     pub handoff: Handoff,
     /// The thread that goes on with this one.
     pub successor: Option<ThreadId>,
+    /// What the summary is to look at that somebody asked for.
+    pub summary_wish: Option<Arc<str>>,
     /// What it rested in before somebody asked for room, and the newest prompt then.
     pub(super) before_room: Option<(Phase, u64)>,
     pub filing: Filing,
@@ -90,6 +94,8 @@ pub struct Thread {
     pub(super) started_as: String,
     /// When the last event of running work came in; `None` while the thread waits for a person.
     pub(super) worked_until: Option<Timestamp>,
+    /// The time of the event that is being applied; none between events.
+    pub(super) now: Timestamp,
 }
 
 /// What handlers made for a prompt that has not joined the history.
@@ -186,6 +192,8 @@ pub struct StagedCall {
     pub prepared: bool,
     /// What its result shows.
     pub images: Vec<Image>,
+    /// When its result was there.
+    pub(super) done_at: Timestamp,
 }
 
 /// How far a tool call has got.
@@ -205,7 +213,7 @@ impl StagedCall {
     /// A call about which nothing is decided.
     #[must_use]
     pub fn new(call: ToolCall) -> Self {
-        Self { call, stage: CallStage::Queued, prepared: false, images: Vec::new() }
+        Self { call, stage: CallStage::Queued, prepared: false, images: Vec::new(), done_at: Timestamp::default() }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -221,7 +229,7 @@ impl StagedCall {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlPoint {
     /// A call failed; `partial` is what had arrived of its answer.
-    Failed { attempt: u32, error: CallError, partial: Option<Message> },
+    Failed { attempt: u32, error: CallError, partial: Option<Entry> },
     /// A limit was reached before a call.
     Limit { code: LimitKind, current: u64, maximum: u64, attempt: u32 },
     /// Every tool call of an answer has its result.
@@ -335,6 +343,7 @@ impl Thread {
             commands: Vec::new(),
             commands_started: 0,
             notes: Vec::new(),
+            notes_behind: Vec::new(),
             system_edit: None,
             prepared: None,
             system: None,
@@ -347,10 +356,12 @@ impl Thread {
             inherited: 0,
             handoff: Handoff::No,
             successor: None,
+            summary_wish: None,
             before_room: None,
             filing: Filing::default(),
             started_as: String::new(),
             worked_until: None,
+            now: Timestamp::default(),
         }
     }
 
@@ -548,27 +559,6 @@ impl Thread {
         }
     }
 
-    /// What joins the history together with the next prompt.
-    #[must_use]
-    pub fn notes(&self) -> &[Message] {
-        &self.notes
-    }
-
-    /// What was said, with `said` as the next prompt.
-    #[must_use]
-    pub fn history_with(&self, said: Message) -> Vec<Entry> {
-        let added = self.notes.iter().cloned().chain([said]).map(Entry::new);
-        self.history.iter().cloned().chain(added).collect()
-    }
-
-    /// The same, with what handlers added behind it.
-    #[must_use]
-    pub fn history_said(&self, said: Message, added: &[CustomMessage]) -> Vec<Entry> {
-        let mut history = self.history_with(said);
-        history.extend(added.iter().cloned().map(|custom| Entry::new(Message::custom(custom))));
-        history
-    }
-
     /// Whether nobody ever said or ran anything in it.
     #[must_use]
     pub fn is_unused(&self) -> bool {
@@ -643,19 +633,13 @@ impl Thread {
         if self.requests == 0 {
             return Tokens(0);
         }
-        let notes = self.notes.iter().map(Message::tokens).sum::<Tokens>();
+        let notes = self.notes().map(Message::tokens).sum::<Tokens>();
         self.around + self.conversation() + notes
     }
 
     /// Estimate of what was said.
     pub(super) fn conversation(&self) -> Tokens {
         self.history.iter().map(|entry| entry.tokens).sum()
-    }
-
-    pub(super) fn push(&mut self, message: Message) {
-        if !message.blocks.is_empty() {
-            self.history.push(Entry::new(message));
-        }
     }
 
     /// The prompts that the next request takes: all that steer, else one that follows up, or all of those.

@@ -14,9 +14,10 @@ use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, tak
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    ApprovalEvent, Block, ContextEvent, ControlEvent, CustomMessage, Decision, Event, ExtensionEntry, LayerKind,
-    Lifetime, LimitKind, Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, Role,
-    SettingsEvent, Status, ThreadEvent, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage, title,
+    AnswerFacts, ApprovalEvent, Block, ContextEvent, ControlEvent, CustomMessage, Decision, Entry, Event,
+    ExtensionEntry, LayerKind, Lifetime, LimitKind, Message, Money, Origin, Permissions, Piece, PromptEvent, Record,
+    RequestEvent, Role, SettingsEvent, Status, ThreadEvent, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage,
+    title,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         thread.worked_until.iter_mut().for_each(|until| until.0 = until.0.saturating_add(by_ms));
     }
     keep_time(thread, now);
+    thread.now = now;
     let effects = match &record.event {
         Event::Thread(event) => thread_event(thread, event),
         Event::Settings(event) => settings_event(thread, event),
@@ -41,6 +43,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::Control(event) => control_event(thread, event, now),
         Event::Unknown { .. } => Vec::new(),
     };
+    thread.now = Timestamp::default();
     thread.worked_until = thread.is_timed().then_some(now);
     effects
 }
@@ -92,9 +95,9 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
         }
         | ThreadEvent::Notice { .. } => Vec::new(),
-        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message } } => {
-            let blocks = vec![Block::Custom(message.clone())];
-            thread.notes.push(Message { role: Role::User, blocks });
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind } } => {
+            let notes = if *behind { &mut thread.notes_behind } else { &mut thread.notes };
+            notes.push(Message::custom(message.clone()));
             Vec::new()
         }
         ThreadEvent::ExtensionEntry { entry: ExtensionEntry::ModelCall { usage, spend, .. } } => {
@@ -205,7 +208,11 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
             let attempt = thread.attempt_under_way();
             ask(thread, ControlPoint::Full { share, attempt })
         }
-        ContextEvent::CompactRequested {} => asked_for_room(thread, CompactionCause::Asked, event),
+        ContextEvent::CompactRequested { instructions } => {
+            let wish = instructions.as_deref().map(Into::into).filter(|_| thread.can_take());
+            thread.summary_wish = wish.or_else(|| thread.summary_wish.take());
+            asked_for_room(thread, CompactionCause::Asked, event)
+        }
         ContextEvent::BranchSummaryRequested { .. } => asked_for_room(thread, CompactionCause::Branch, event),
         ContextEvent::BranchSummarised { summary, usage, spend, .. } => {
             thread.charge(*usage, *spend);
@@ -228,8 +235,9 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
             recorded(thread, *request, *attempt, *tokens, now)
         }
         // Said in the thread that this one was forked from: paid and counted there.
-        RequestEvent::CognitionOut { request: 0, message, .. } => {
-            thread.push(message.clone());
+        RequestEvent::CognitionOut { request: 0, message, model, usage, spend, stop, .. } => {
+            let (model, stop) = (model.clone(), stop.clone());
+            thread.push_answer(message.clone(), AnswerFacts { model, usage: *usage, spend: *spend, stop });
             let calls: Vec<ToolCall> = message.calls().cloned().map(ToolCall::straight).collect();
             if calls.is_empty() {
                 thread.phase = Phase::Idle;
@@ -237,9 +245,10 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
             }
             calls::begin(thread, calls)
         }
-        RequestEvent::CognitionOut { stop, usage, spend, message, .. } => {
+        RequestEvent::CognitionOut { stop, usage, spend, message, model, .. } => {
             settle(thread, *usage, *spend, stop);
-            answered(thread, stop, message)
+            let answer = AnswerFacts { model: model.clone(), usage: *usage, spend: *spend, stop: stop.clone() };
+            answered(thread, message, answer)
         }
         RequestEvent::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error, None),
         RequestEvent::RetryScheduled { attempt, delay_ms, .. } => {
@@ -324,7 +333,7 @@ fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> V
         ControlEvent::ThreadAdmitted {} => admitted(thread),
         ControlEvent::CancelRequested { scope } => cancel(thread, *scope, now),
         ControlEvent::TurnCancelled { .. } => {
-            thread.handoff = Handoff::No;
+            (thread.handoff, thread.summary_wish) = (Handoff::No, None);
             stopped(thread)
         }
         ControlEvent::ThreadSuspended { limit, .. } => {
@@ -406,6 +415,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         return Vec::new();
     };
     thread.charge(*usage, *spend);
+    thread.summary_wish = None;
     let from = thread.history.len().saturating_sub(*kept);
     if from > 0 {
         thread.history = handoff::staying(&thread.history, *kept);
@@ -480,8 +490,8 @@ fn settle(thread: &mut Thread, usage: Usage, spend: Option<Money>, stop: &StopRe
     }
 }
 
-fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Effect> {
-    match stop {
+fn answered(thread: &mut Thread, message: &Message, answer: AnswerFacts) -> Vec<Effect> {
+    match &answer.stop {
         StopReason::Truncated { detail } => {
             let Phase::Calling { attempt, .. } = thread.phase else { return Vec::new() };
             let error = CallError {
@@ -491,15 +501,16 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
                 status: None,
                 retry_after_ms: None,
             };
-            failed(thread, attempt, &error, Some(message))
+            let partial = thread.answer(message.clone(), answer);
+            failed(thread, attempt, &error, Some(partial))
         }
         StopReason::Cancelled | StopReason::Lost => {
-            thread.push(message.clone());
+            thread.push_answer(message.clone(), answer);
             Vec::new()
         }
         // Another try would grow as large. Of the calls that had begun nobody knows whether they are whole.
         StopReason::TooLarge { .. } => {
-            thread.push(message.clone());
+            thread.push_answer(message.clone(), answer);
             take_prompts(thread, true)
         }
         StopReason::EndTurn
@@ -507,7 +518,7 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
         | StopReason::MaxTokens
         | StopReason::Refusal
         | StopReason::Other { .. } => {
-            thread.push(message.clone());
+            thread.push_answer(message.clone(), answer);
             let calls: Vec<ToolCall> = message.calls().cloned().map(ToolCall::straight).collect();
             if calls.is_empty() {
                 return take_prompts(thread, true);
@@ -532,7 +543,7 @@ fn step_over(thread: &mut Thread, stopping: Option<CancelScope>, now: Timestamp)
     }
 }
 
-fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<&Message>) -> Vec<Effect> {
+fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<Entry>) -> Vec<Effect> {
     // The log does not tell that a retry was due: that the next request could not be made does.
     if !matches!(thread.phase, Phase::Calling { .. } | Phase::Preparing { .. } | Phase::Retrying { .. }) {
         return Vec::new();
@@ -548,7 +559,7 @@ fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<
             tokens_limit,
         }))];
     }
-    ask(thread, ControlPoint::Failed { attempt, error: error.clone(), partial: partial.cloned() })
+    ask(thread, ControlPoint::Failed { attempt, error: error.clone(), partial })
 }
 
 fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {

@@ -51,6 +51,11 @@ pub(super) fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) ->
         thread.push(note);
     }
     thread.push(said);
+    if prompt.is_some() {
+        for note in std::mem::take(&mut thread.notes_behind) {
+            thread.push(note);
+        }
+    }
     let prepared = thread.prepared.take();
     // What handlers made of the system text for an earlier prompt is over with it; a reminder belongs to that prompt.
     if prompt.is_some() || prepared.is_some() {

@@ -1,10 +1,11 @@
 //! The merge rule of every stage, row by row.
 
 use super::*;
-use crate::domain::{CallId, Stage};
+use crate::domain::{CallId, ContentHash, SessionTold, Stage};
+use crate::pipeline::Summarised;
 
 fn input(text: &str) -> Chain {
-    Chain::Input { text: text.into(), images: Vec::new(), source: "interactive", handled: false }
+    Chain::Input { text: text.into(), images: Vec::new(), added: Vec::new(), source: "interactive", handled: false }
 }
 
 fn begins(base: &str) -> Chain {
@@ -83,7 +84,7 @@ fn an_answer_that_does_not_fit_changes_nothing() {
         (result("x", false), json!({"isError": "no"})),
         (result("x", false), json!({"content": 3})),
         (result("x", false), json!({"content": "y", "details": 1, "isError": "no"})),
-        (Chain::Compact(Compact::default()), json!({"compaction": {"summary": " "}})),
+        (Chain::Compact(Box::default()), json!({"compaction": {"summary": " "}})),
     ] {
         let before = chain.clone();
         let (after, merged) = through(chain, std::slice::from_ref(&answer));
@@ -161,7 +162,7 @@ fn the_guard_of_tools_fails_closed_and_nothing_else_does() {
         Chain::Context { messages: Vec::new() },
         Chain::BeforeProviderRequest { payload: json!({}), paid: None },
         result("x", false),
-        Chain::Compact(Compact::default()),
+        Chain::Compact(Box::default()),
     ] {
         let before = chain.clone();
         assert_eq!((chain.failed("x"), &chain), (Merged::Unchanged, &before));
@@ -185,13 +186,74 @@ fn each_field_of_a_result_overrides_and_is_seen_by_the_next() {
 #[test]
 fn the_last_answer_before_a_summary_counts_as_a_whole_and_a_cancel_ends_it() {
     let summary = |text: &str| json!({"compaction": {"summary": text, "firstKeptEntryId": "1", "tokensBefore": 3}});
-    let (chain, _) = through(Chain::Compact(Compact::default()), &[summary("one"), summary("two")]);
-    assert!(matches!(&chain, Chain::Compact(Compact { summary: Some((text, _)), .. }) if text == "two"));
-    let (chain, _) = through(Chain::Compact(Compact::default()), &[summary("one"), json!({})]);
-    assert!(matches!(&chain, Chain::Compact(Compact { summary: None, .. })), "fields are not merged across handlers");
-    let (chain, merged) = through(Chain::Compact(Compact::default()), &[json!({"cancel": true}), summary("late")]);
+    let of = |chain: Chain| if let Chain::Compact(compact) = chain { *compact } else { panic!("{chain:?}") };
+    let (chain, _) = through(Chain::Compact(Box::default()), &[summary("one"), summary("two")]);
+    assert_eq!(of(chain).summary.unwrap().text, "two");
+    let (chain, _) = through(Chain::Compact(Box::default()), &[summary("one"), json!({})]);
+    assert_eq!(of(chain).summary, None, "fields are not merged across handlers");
+    let (chain, merged) = through(Chain::Compact(Box::default()), &[json!({"cancel": true}), summary("late")]);
     assert_eq!(merged, [Ok(Merged::Blocked)]);
-    assert!(matches!(&chain, Chain::Compact(Compact { cancelled: Some(by), summary: None, .. }) if by == "h"));
+    let Compact { cancelled, summary, .. } = of(chain);
+    assert_eq!((cancelled.as_deref(), summary), (Some("h"), None));
+}
+
+#[test]
+fn what_stays_begins_where_a_handler_says_if_it_can() {
+    let compact = Compact {
+        from: 5,
+        places: vec![1, 3, 5, 6],
+        session: SessionTold {
+            named: ["a", "b", "c", "d"].map(|id| Some(id.to_owned())).into(),
+            ..SessionTold::default()
+        },
+        ..Compact::default()
+    };
+    let chain = || Chain::Compact(Box::new(compact.clone()));
+    assert_eq!(chain().event()["preparation"]["firstKeptEntryId"], "c");
+    let summary = |id: Value| json!({"compaction": {"summary": "s", "firstKeptEntryId": id, "details": {"n": 1}}});
+    for (id, from) in [(json!("b"), 3), (json!("c"), 5), (json!("d"), 6), (Value::Null, 5)] {
+        let (chain, _) = through(chain(), &[summary(id.clone())]);
+        let Chain::Compact(compact) = chain else { panic!("{chain:?}") };
+        let Summarised { from: now, details, .. } = compact.summary.unwrap();
+        assert_eq!((now, details), (from, Some(json!({"n": 1}))), "{id}");
+    }
+    for id in [json!("x"), json!(3)] {
+        let (chain, merged) = through(chain(), &[summary(id)]);
+        assert!(merged[0].is_err(), "{merged:?}");
+        let Chain::Compact(compact) = chain else { panic!("{chain:?}") };
+        assert_eq!(compact.summary, None);
+    }
+}
+
+#[test]
+fn a_prompt_may_get_images_that_were_taken_in_and_no_others() {
+    let image = |name: &str| Image {
+        name: name.to_owned(),
+        media_type: "image/png".into(),
+        hash: ContentHash::of(name.as_bytes()),
+        bytes: 3,
+    };
+    let (own, new) = (image("own"), image("new"));
+    let chain = || Chain::Input {
+        text: "t".into(),
+        images: vec![own.clone()],
+        added: vec![new.clone()],
+        source: "interactive",
+        handled: false,
+    };
+    let named = |all: &[&Image]| -> Value { all.iter().map(|image| json!({"hash": image.hash.as_str()})).collect() };
+    for (list, kept) in [
+        (named(&[&new, &own]), vec!["new", "own"]),
+        (named(&[&new, &image("secret")]), vec!["new"]),
+        (Value::Null, vec!["own"]),
+        (json!([]), vec![]),
+    ] {
+        let (chain, _) = through(chain(), &[json!({"action": "transform", "text": "t", "images": list})]);
+        let Chain::Input { images, .. } = chain else { panic!("{chain:?}") };
+        assert_eq!(images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>(), kept);
+    }
+    let (_, merged) = through(chain(), &[json!({"action": "transform", "text": "x", "images": "none"})]);
+    assert!(merged[0].is_err(), "{merged:?}");
 }
 
 #[test]

@@ -413,6 +413,7 @@ fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
             spend: None,
             reason: reason.map(str::to_owned),
             steps: Vec::new(),
+            details: None,
         }));
     }
     let reason = "25 of 25 turns are used; send a message to let it go on with as much again";
@@ -443,7 +444,7 @@ fn room_is_asked_for_by_a_command() {
     let mut session = connected();
     session.state(Status::Waiting, Vec::new());
     session.write("/compact").keys("enter");
-    assert!(session.effects().contains(&send(2, Command::Compact)));
+    assert!(session.effects().contains(&send(2, Command::Compact { instructions: None })));
     let mut session = super::session();
     session.write("/compact").keys("enter");
     assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Send { .. } | Effect::Revive { .. })));

@@ -56,7 +56,7 @@ impl Transcript {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }), None);
             }
-            Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message: said } }) => {
+            Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message: said, .. } }) => {
                 message = Some(said);
             }
             Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Custom { custom_type, data } }) => {

@@ -1,7 +1,9 @@
 //! Telling in short what was said in a branch that was left.
 
 use super::*;
-use crate::domain::{ContextEvent, ControlEvent, LayerChange, SettingsEvent};
+use crate::domain::{
+    ContextEvent, ControlEvent, CustomMessage, ExtensionEntry, LayerChange, SettingsEvent, ThreadEvent,
+};
 
 #[test]
 fn a_branch_that_was_left_joins_in_short_with_the_next_prompt() {
@@ -44,7 +46,7 @@ fn a_branch_that_was_left_joins_in_short_with_the_next_prompt() {
     let mut none = begun();
     none.feed(asked());
     assert_eq!(none.feed(summarised("")), []);
-    assert!(none.thread.phase == Phase::Idle && none.thread.notes().is_empty());
+    assert!(none.thread.phase == Phase::Idle && none.thread.notes().next().is_none());
     let mut works = begun();
     works.calling("two");
     let phase = works.thread.phase.clone();
@@ -60,4 +62,32 @@ fn what_a_person_wants_otherwise_adds_up() {
     bench.feed(set(vec![change("a", None), change("b", Some("text"))]));
     bench.feed(set(vec![change("b", None), change("c", None)]));
     assert_eq!(bench.thread.changes, [change("a", None), change("b", None), change("c", None)]);
+}
+
+/// An extension left it for the next prompt; what a process that died had of it is in the log.
+#[test]
+fn what_is_for_the_next_prompt_outlives_its_process() {
+    let left = |text: &str, behind| {
+        let message = CustomMessage {
+            custom_type: "note".into(),
+            text: text.into(),
+            display: true,
+            details: serde_json::Value::Null,
+            by: "e".into(),
+        };
+        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind } })
+    };
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    bench.feed(left("behind", true));
+    bench.feed(left("before", false));
+    bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "2".into() }));
+    assert_eq!(bench.thread.notes().count(), 2);
+    let effects = bench.prompt("two", PromptMode::FollowUp);
+    bench.send(&effects);
+    let said: Vec<String> = bench.thread.history.iter().map(|entry| entry.message.told()).collect();
+    assert_eq!(said, ["one", "1", "before", "two", "behind"]);
+    assert_eq!(bench.thread.notes().count(), 0);
+    bench.replayed();
 }

@@ -60,6 +60,7 @@ impl Bench {
             spend: Some(Money(3)),
             reason: None,
             steps: Vec::new(),
+            details: None,
         }))
     }
 
@@ -431,10 +432,13 @@ fn a_request_that_is_refused_as_too_long_makes_room_once() {
 #[test]
 fn room_can_be_asked_for_while_the_thread_waits() {
     let mut bench = long(&[]);
-    assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [], "it works");
+    assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested { instructions: None })), [], "it works");
     bench.send(&[Effect::Prepare { request: 4, attempt: 1 }]);
     bench.answer(Message::assistant("3"), StopReason::EndTurn);
-    assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [Effect::MakeRoom { request: 5 }]);
+    assert_eq!(
+        bench.feed(Event::Context(ContextEvent::CompactRequested { instructions: None })),
+        [Effect::MakeRoom { request: 5 }]
+    );
     assert_eq!(bench.prompt("meanwhile", PromptMode::FollowUp), []);
     let effects = bench.compacted(1);
     bench.send(&effects);
@@ -530,7 +534,10 @@ fn room_that_is_asked_for_leaves_the_thread_as_it_stood() {
         bench.answer(Message::assistant("1"), StopReason::EndTurn);
         bench.prompt("two", PromptMode::FollowUp);
         bench.decide(Some(Control::Escalate));
-        assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [Effect::MakeRoom { request: 2 }]);
+        assert_eq!(
+            bench.feed(Event::Context(ContextEvent::CompactRequested { instructions: None })),
+            [Effect::MakeRoom { request: 2 }]
+        );
         bench
     };
     let suspended = Phase::Suspended { limit: Some(LimitKind::Turns) };
@@ -562,7 +569,7 @@ fn room_can_be_made_in_a_thread_that_ended_if_a_person_can_go_on_with_it() {
         bench.fail(ErrorCategory::Permanent, 1);
         bench.decide(Some(Control::Fail));
         assert_eq!(bench.thread.status(), Status::Error);
-        let effects = bench.feed(Event::Context(ContextEvent::CompactRequested {}));
+        let effects = bench.feed(Event::Context(ContextEvent::CompactRequested { instructions: None }));
         (bench, effects)
     };
     let (mut bench, effects) = ended(Interactive);

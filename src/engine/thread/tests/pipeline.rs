@@ -364,7 +364,7 @@ impl Slow {
                 self.feed(Event::Request(RequestEvent::ErrorClassified { request, attempt: 1, error }));
             }
             Happens::Compacts if self.bench.thread.can_take() && !self.bench.thread.history.is_empty() => {
-                self.feed(Event::Context(crate::domain::ContextEvent::CompactRequested {}));
+                self.feed(Event::Context(crate::domain::ContextEvent::CompactRequested { instructions: None }));
             }
             Happens::Compacted if matches!(self.bench.thread.phase, Phase::Compacting { .. }) => {
                 self.feed(Event::Context(crate::domain::ContextEvent::ContextCompacted {
@@ -379,6 +379,7 @@ impl Slow {
                     spend: None,
                     reason: Some("nothing to do".into()),
                     steps: Vec::new(),
+                    details: None,
                 }));
             }
             Happens::Answers | Happens::Calls | Happens::Fails | Happens::Compacts | Happens::Compacted => {}

@@ -1,0 +1,159 @@
+//! An answer while it arrives, and what is recorded of it when it ends: whole, cut, or stopped.
+
+use super::Audience;
+use super::calls::{Call, Progress};
+use super::ready::Purpose;
+use super::run::Driver;
+use super::tools::EarlyCalls;
+use crate::domain::event::StopReason;
+use crate::domain::{ControlEvent, Event, RequestEvent, Tokens};
+use crate::engine::thread::{Effect, Phase};
+use std::time::Instant;
+
+impl<A: Audience> Driver<A> {
+    pub(super) async fn progressed(&mut self, progress: Progress) {
+        match progress {
+            Progress::Going => {
+                self.show_and_keep(false);
+                self.begin_early().await;
+            }
+            Progress::Finished => {
+                self.show_and_keep(true);
+                if let Some(call) = self.call.take_if(|call| call.purpose == Purpose::Summary) {
+                    self.summarised(&call);
+                    self.carry_out().await;
+                } else if let Some(call) = self.call.take() {
+                    let stop = call.answer.ended();
+                    self.answered(call, stop).await;
+                }
+            }
+            Progress::Failed(error) => {
+                self.show_and_keep(true);
+                let Some(call) = self.call.take() else { return };
+                if call.purpose == Purpose::Summary {
+                    self.summary_failed(&call, error);
+                    self.carry_out().await;
+                } else if call.answer.is_empty() {
+                    self.settings.audience.settled(call.request);
+                    self.charge(&call);
+                    let (request, attempt) = (call.request, call.attempt);
+                    self.emit(Event::Request(RequestEvent::ErrorClassified { request, attempt, error })).await;
+                } else {
+                    let stop = error.cuts();
+                    self.answered(call, stop).await;
+                }
+            }
+        }
+    }
+
+    /// Records what has arrived of `call` as an answer that ended with `stop`.
+    async fn answered(&mut self, call: Call, stop: StopReason) {
+        let elapsed_ms = call.elapsed_ms();
+        let Call { request, model, answer, .. } = call;
+        let thinking = answer.thinking();
+        if !thinking.is_empty() {
+            self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
+        }
+        let usage = answer.usage();
+        let event = Event::Request(RequestEvent::CognitionOut {
+            text: answer.text(),
+            request,
+            stop,
+            usage,
+            spend: self.settings.models.spend(&model, &usage),
+            model,
+            message: answer.message(),
+            elapsed_ms,
+        });
+        self.emit(event).await;
+        // What is not in the log yet is kept beside it.
+        if self.blocked.is_none() {
+            self.settings.audience.settled(request);
+            if let Err(error) = self.settings.store.clear_inflight() {
+                self.complain(&error);
+            }
+        }
+    }
+
+    /// What `call` cost that leaves no answer in the log.
+    pub(super) fn charged(&self, call: &Call) -> Option<Event> {
+        let (request, usage) = (call.request, call.answer.usage());
+        let spend = self.settings.models.spend(&call.model, &usage);
+        (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
+    }
+
+    /// Records it before what is still to be done.
+    pub(super) fn charge(&mut self, call: &Call) {
+        if let Some(event) = self.charged(call) {
+            self.todo.push_front(Effect::Emit(event));
+        }
+    }
+
+    pub(super) fn show_and_keep(&mut self, all: bool) {
+        let Some(call) = &mut self.call else { return };
+        let now = Instant::now();
+        let shown = call.due_to_show(now, all);
+        if call.purpose == Purpose::Summary {
+            drop(call.due_to_keep(now));
+            return;
+        }
+        let (request, grew) = (call.request, !shown.is_empty());
+        let kept = call.due_to_keep(now);
+        if grew {
+            self.settings.audience.streamed(request, shown);
+        }
+        if !kept.is_empty()
+            && let Err(error) = self.settings.store.keep_inflight(request, &kept)
+        {
+            self.complain(&error);
+        }
+        if grew {
+            self.answer_grew();
+        }
+        if all {
+            self.answer_over();
+        }
+    }
+
+    /// Closes the connection, then records what had arrived.
+    pub(super) fn stop_call(&mut self) {
+        (self.ready, self.pending_snapshot) = (None, None);
+        self.early = EarlyCalls::default();
+        self.pipeline.stop();
+        self.show_and_keep(true);
+        let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
+        let asked = stopping.unwrap_or_else(|| self.settings.clock.now());
+        let mut events = Vec::new();
+        (self.compaction, self.branch) = (None, None);
+        if let Some(call) = self.call.take() {
+            let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
+            events.extend(self.charged(&call).filter(|_| !told));
+            let elapsed_ms = call.elapsed_ms();
+            let Call { request, model, answer, .. } = call;
+            self.settings.audience.settled(request);
+            if told {
+                if !answer.thinking().is_empty() {
+                    events.push(Event::Request(RequestEvent::CognitionReasoning { text: answer.thinking() }));
+                }
+                events.push(Event::Request(RequestEvent::CognitionOut {
+                    text: answer.text(),
+                    request,
+                    stop: StopReason::Cancelled,
+                    usage: answer.usage(),
+                    spend: self.settings.models.spend(&model, &answer.usage()),
+                    model,
+                    message: answer.message(),
+                    elapsed_ms,
+                }));
+            }
+        }
+        let after_ms = self.settings.clock.now().since(asked);
+        events.push(Event::Control(ControlEvent::TurnCancelled { after_ms }));
+        for event in events.into_iter().rev() {
+            self.todo.push_front(Effect::Emit(event));
+        }
+        if let Err(error) = self.settings.store.clear_inflight() {
+            self.complain(&error);
+        }
+    }
+}
