@@ -3,7 +3,7 @@
 
 use crate::session::{Setup, program};
 use crate::workbench::Message;
-use crate::workbench::bisect::{BisectAsked, BisectNews};
+use crate::workbench::bisect_list::{BisectAsked, BisectNews};
 use serde::Deserialize;
 use std::io;
 use std::process::Stdio;

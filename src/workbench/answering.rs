@@ -5,7 +5,6 @@ use super::geometry;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::thread_view::{Link, Sent, ThreadView};
-use crate::commands::CommandId;
 use crate::domain::Timestamp;
 use crate::domain::event::Approve;
 use crate::worker::protocol::Command;
@@ -177,18 +176,5 @@ impl Model {
             id: self.sending(Sent::Approval),
             command: Command::Approve { id, args_hash, decision, said },
         }]
-    }
-}
-
-/// What the commands that answer an approval say; any other says no.
-pub(super) fn decision(command: CommandId) -> Approve {
-    if command == CommandId::ApprovalOnce {
-        Approve::Once
-    } else if command == CommandId::ApprovalThread {
-        Approve::Thread
-    } else if command == CommandId::ApprovalAlways {
-        Approve::Always
-    } else {
-        Approve::Deny
     }
 }

@@ -4,7 +4,9 @@
 //! moment: a key that was on its way to something else approves nothing, and what was pushed out of sight is not approved
 //! unread. What is typed before goes into the draft. What of a call cannot be seen is written out.
 
+use crate::commands::CommandId;
 use crate::domain::Timestamp;
+use crate::domain::event::Approve;
 use crate::domain::letters::is_hidden_behind;
 use crate::worker::protocol::Approval;
 use serde_json::Value;
@@ -301,6 +303,19 @@ fn put(sort: LineSort, line: &str, lines: &mut Vec<PanelLine>) {
     }
     if !rest.is_empty() || line.is_empty() {
         lines.push(PanelLine { sort, text: rest.to_owned() });
+    }
+}
+
+/// What the commands that answer an approval say; any other says no.
+pub(super) fn decision(command: CommandId) -> Approve {
+    if command == CommandId::ApprovalOnce {
+        Approve::Once
+    } else if command == CommandId::ApprovalThread {
+        Approve::Thread
+    } else if command == CommandId::ApprovalAlways {
+        Approve::Always
+    } else {
+        Approve::Deny
     }
 }
 

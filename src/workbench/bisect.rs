@@ -1,51 +1,10 @@
 //! Looking for the layer that makes a check of the answer come out otherwise: what it takes is told first, then it is done
 //! by halving, and the layer that is found is a key away.
 
+use super::bisect_list::{BisectAsked, BisectNews, BisectRow, Bisecting};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::picker::{Choice, Entry, PickerKind};
-use crate::domain::ThreadId;
-
-/// What is looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BisectAsked {
-    pub thread_id: ThreadId,
-    pub number: u32,
-    /// A command that gets an answer on its input and says by its exit code what it finds.
-    pub check: String,
-}
-
-/// What is told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BisectNews {
-    /// How many requests it takes at most, and what they may cost; or why it cannot be done.
-    Plan(Result<String, String>),
-    /// How it goes.
-    Line(String),
-    /// The layers that were found, by their ids; or why there are none.
-    Found(Result<Vec<String>, String>),
-}
-
-/// The search on the screen.
-#[derive(Clone, Debug)]
-pub(super) struct Bisecting {
-    asked: BisectAsked,
-    plan: Option<Result<String, String>>,
-    begun: bool,
-    lines: Vec<String>,
-    found: Option<Result<Vec<String>, String>>,
-}
-
-/// A row of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BisectRow {
-    /// To begin.
-    Begin,
-    /// A layer that was found.
-    Layer(String),
-    /// What is said.
-    Told(String),
-}
 
 impl Model {
     /// Begins to write the check by which the layer is looked for.

@@ -1,6 +1,6 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
-use super::bisect::Bisecting;
+use super::bisect_list::Bisecting;
 use super::changes::TakingBack;
 use super::conversation_list::ConversationList;
 use super::counter::{Basis, Coming};

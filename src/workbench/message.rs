@@ -1,6 +1,6 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
-use super::bisect::{BisectAsked, BisectNews};
+use super::bisect_list::{BisectAsked, BisectNews};
 use super::changes::{Changes, Which};
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};

@@ -1,6 +1,6 @@
 //! What a command does.
 
-use super::answering::decision;
+use super::approval::decision;
 use super::completion::Completed;
 use super::composer::Composer;
 use super::export_form::ExportForm;

@@ -1,6 +1,6 @@
 //! A list to choose from, with a filter.
 
-use super::bisect::BisectRow;
+use super::bisect_list::BisectRow;
 use super::conversation_list::Place;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice};
 use super::pipeline_list::PipelineRow;

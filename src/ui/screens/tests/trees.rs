@@ -5,7 +5,7 @@ use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::timeline::{Timeline, TimelineRow};
 use crate::domain::{ContentHash, ControlEvent, HandlerPlace, Stage, Step, StepOutcome, ThreadEvent, Timestamp};
 use crate::workbench::PeekNews;
-use crate::workbench::bisect::{BisectAsked, BisectNews};
+use crate::workbench::bisect_list::{BisectAsked, BisectNews};
 use crate::workbench::pipeline_list::{AskedRow, KnownHandler, PipelineRows, PrintedRow};
 use std::sync::Arc;
 
