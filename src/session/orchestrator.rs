@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::ports::{Clock, Executor, StoreError, SystemClock};
 use crate::store::registry::Part;
 use crate::store::summary::Summary;
-use crate::store::{Layout, fork, outcome, recover, threads};
+use crate::store::{Layout, fork, log, outcome, recover, threads};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -133,7 +133,11 @@ impl Orchestrator {
                 summary.is_ok_and(|summary| summary.waiting == Some(Waiting::User))
             };
             let works = matches!(result.status, Status::Running | Status::Queued);
-            let at_work = works || (result.status == Status::Waiting && !waits());
+            // What is said beside the log is a moment old where a process was killed.
+            let has_begun =
+                || layout.log(&thread).is_ok_and(|log| log::pages(&log).next().is_some_and(|page| page.is_ok()));
+            let begins = result.status == Status::Created && has_begun();
+            let at_work = works || (result.status == Status::Waiting && !waits()) || begins;
             if !at_work || recover::is_held(layout, &thread)? {
                 return Ok(result);
             }
