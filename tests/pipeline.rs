@@ -351,6 +351,10 @@ fn the_examples_of_the_documents_work() {
         assert!(asked.iter().any(|(of, _)| of == stage), "{stage}: {asked:?}");
     }
     assert!(!asked.iter().any(|(_, outcome)| outcome == "failed" || outcome == "refused"), "{asked:?}");
+    let arguments = ["context", "show", "team/careful", "--prompt", "hello", "--text", "--model", &project.model];
+    let (code, shown, err) = project.levain(&arguments);
+    assert_eq!(code, 0, "{err}");
+    assert!(shown.contains("hello The smallest change that does it."), "{shown}");
 }
 
 /// A project whose directive has 24 layers in its system text, one of which changes the answer.

@@ -18,6 +18,7 @@ mod configs;
 mod conformance;
 mod context;
 mod day;
+mod directive_handlers;
 mod docs;
 mod drafts;
 mod driver;

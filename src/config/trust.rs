@@ -1,8 +1,8 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command, and the project's own
-//! files that such a command names. The record lies among the person's own files, one for each project. When any of
+//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command,
+//! the commands of handlers that directives bring, and the project's own files that such a command names. The record lies among the person's own files, one for each project. When any of
 //! those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
@@ -10,7 +10,7 @@ use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
 use crate::items::provider_query::QueryTarget;
-use crate::items::{Items, Kind, Knowledge, Spaces};
+use crate::items::{Directive, Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +55,8 @@ pub struct Runnable {
     pub hash: String,
     /// What each of them is: the hash of its content, and where it leads if it is a link.
     states: BTreeMap<String, String>,
-    /// Knowledge that holds a command, by its path below the project, and the command where it is one.
+    /// Knowledge that holds a command, by its path below the project, and the command where it is one; commands of
+    /// directives' handlers by path and line.
     pub commands: BTreeMap<String, Vec<String>>,
     /// The commands of the pipeline's handlers.
     pub handlers: BTreeSet<Vec<String>>,
@@ -147,13 +148,17 @@ impl Trust {
             let folder = folder.strip_prefix("../").map_or_else(|| inside.join(folder), |beside| root.join(beside));
             changed.iter().any(|path| path.starts_with(&folder))
         };
-        let knowledge = match self {
+        let item = match self {
             Self::Nothing | Self::Trusted(_) => return None,
-            Self::Unknown(runnable) => runnable.commands.keys().any(|file| changed.contains(&root.join(file))),
+            Self::Unknown(runnable) => runnable.files.iter().any(|file| changed.contains(&inside.join(file))),
             // A command that is gone is a change too, and is listed no more.
-            Self::Changed(..) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
+            Self::Changed(_, differs) => {
+                let directive = differs.iter().any(|one| one.starts_with(".ai/directives/"));
+                below(Kind::Knowledge.folder()) || (directive && below(Kind::Directive.folder()))
+            }
+            Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
-        (knowledge || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
+        (item || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
@@ -313,6 +318,35 @@ impl Look {
         for handler in Handlers::read(&items).handlers {
             if let Action::Command(words) = handler.action {
                 self.words(root, &words)?;
+                self.handlers.insert(words);
+            }
+        }
+        self.directives(root)
+    }
+
+    /// The commands of handlers that directives bring, and what these name. What else a directive says runs nothing, so it
+    /// does not count here.
+    fn directives(&mut self, root: &Path) -> io::Result<()> {
+        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Directive]);
+        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+        for item in all.filter(|item| items.space(item) == Space::Project) {
+            let Ok(text) = items.look(item) else { continue };
+            self.count(text.len() as u64)?;
+            let handlers = Directive::parse(&text, &items.file(item)).0.handlers.into_iter();
+            let command = |(line, action)| if let Action::Command(words) = action { Some((line, words)) } else { None };
+            let commands: Vec<_> = handlers.filter_map(|one| command((one.line, one.action))).collect();
+            if commands.is_empty() {
+                continue;
+            }
+            let below = item.path.strip_prefix(".ai/").unwrap_or(&item.path);
+            let said: Vec<_> = commands.iter().map(|(_, words)| words).collect();
+            let hash = ContentHash::of(format!("{said:?}").as_bytes());
+            self.said.extend([hash.as_str(), " commands of ", &format!("{below:?}"), "\n"]);
+            self.states.insert(below.to_owned(), hash.as_str().to_owned());
+            self.files.push(below.to_owned());
+            for (line, words) in commands {
+                self.words(root, &words)?;
+                self.commands.insert(format!("{}:{line}", item.path), words.clone());
                 self.handlers.insert(words);
             }
         }

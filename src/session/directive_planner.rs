@@ -101,7 +101,8 @@ impl DirectivePlanner {
     ) -> Result<Self, PlannerError> {
         let item = items.find(Kind::Directive, id)?.item;
         let text = items.read(item).map_err(PlannerError::Unreadable)?;
-        let (directive, problems) = Directive::parse(&text, &items.file(item));
+        let (directive, mut problems) = Directive::parse(&text, &items.file(item));
+        problems.append(&mut directive.missing_of_handlers(&items));
         if let Some(problem) = Problem::refusal(&problems) {
             return Err(PlannerError::Directive { directive: id.to_owned(), problem: problem.clone() });
         }

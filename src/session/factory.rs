@@ -63,7 +63,7 @@ impl Factory {
         let prompts = ServerPrompts::new(&self.setup, items, Some(id), Arc::clone(&connections));
         let models = self.setup.models.clone();
         hosting.models = Box::new(models.answered_by(Arc::clone(&extensions) as Arc<dyn ExtensionStreams>));
-        hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions), prompts);
+        hosting.handlers = self.setup.handlers_with((items, &begun.directive), Arc::clone(&extensions), prompts);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.

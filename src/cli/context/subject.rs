@@ -57,7 +57,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let (images, files) = (Vec::new(), Vec::new());
     let subject =
         Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files, forms: Forms::default() };
-    let handlers = setup.handlers(&items);
+    let handlers = setup.handlers(&items, directive);
     let previewed = previewed(Arc::clone(&handlers), commands == Commands::Asked, subject);
     let previewed = runtime()?.block_on(previewed).map_err(Failure::new)?;
     let news = handlers.news();

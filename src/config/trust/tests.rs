@@ -192,6 +192,38 @@ fn who_saves_a_command_is_warned() {
 }
 
 #[test]
+fn commands_of_handlers_count_in_a_directive_and_its_words_do_not() {
+    let (_folder, dirs, root) = project();
+    let path = root.join(".ai/directives/team/ship.md");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let write = |handlers: &str, body: &str| {
+        fs::write(&path, format!("---\nname: ship\nhandlers:\n{handlers}---\n{body}\n")).unwrap();
+    };
+    let warned = || Trust::of(&dirs, &root).warning_after(&root, &BTreeSet::from([path.clone()]));
+    write("- {id: a, stage: input, append: x}\n", "Ship.");
+    assert_eq!((Trust::of(&dirs, &root), warned()), (Trust::Nothing, None));
+    let command =
+        |words: &str| format!("- {{id: a, stage: input, append: x}}\n- {{stage: input, command: [{words}]}}\n");
+    write(&command("uptime"), "Ship.");
+    let runnable = listed(&dirs, &root);
+    assert_eq!(runnable.files, ["directives/team/ship.md"]);
+    assert_eq!(runnable.commands[".ai/directives/team/ship.md:5"], words(&["uptime"]));
+    assert!(warned().unwrap().contains("have not trusted"));
+    fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
+    Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
+    assert!(Trust::of(&dirs, &root).covers_handler(&words(&["uptime"])));
+    write(&format!("- {{id: b, stage: input, append: y}}\n{}", command("uptime")), "Ship it.");
+    assert!(Trust::of(&dirs, &root).covers_handler(&words(&["uptime"])) && warned().is_none());
+    write(&command("uptime, -p"), "Ship.");
+    assert!(!Trust::of(&dirs, &root).allows());
+    let warning = warned().unwrap();
+    assert!(warning.starts_with(".ai/directives/team/ship.md changed since you trusted"), "{warning}");
+    write("", "Ship.");
+    let warning = warned().unwrap();
+    assert!(warning.starts_with(".ai/directives/team/ship.md can no longer run since you trusted"), "{warning}");
+}
+
+#[test]
 fn what_changed_is_named() {
     let (_folder, dirs, root) = project();
     let tools = root.join(".ai/tools");
