@@ -156,7 +156,7 @@ fn a_guard_sees_what_is_run_in_the_end_and_every_guard_is_asked() {
         )
     };
     let project = Project::with(&nameless("made"), &calls_bash("touch made"));
-    let own = project.home.path().join(".ai/config/agent");
+    let own = project.home.home().join(".ai/config/agent");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("pipeline.yaml"), nameless("other")).unwrap();
     let project = project.trusted();
