@@ -66,6 +66,7 @@ mod sandbox;
 mod screen;
 mod steering;
 mod supervisor;
+mod system_text;
 mod terminal;
 mod thread_list;
 mod tools;

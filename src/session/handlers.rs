@@ -1,6 +1,8 @@
 //! The handlers of a thread: those that are written as files and in its directive, then those of extensions; and the skills
 //! and templates of its prompts.
 
+use super::built_in::{Equipment, Running};
+use super::directive_planner::DirectivePlanner;
 use super::extension_handlers::ExtensionHandlers;
 use super::server_prompts::ServerPrompts;
 use super::setup::{Setup, program};
@@ -8,8 +10,8 @@ use super::stamp::{Stamp, stamp};
 use crate::config::{Authorities, Authority, Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, Role, SandboxMode,
-    SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Permissions,
+    Problem, Role, SandboxMode, SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::{ExpandError, Expanded, Named, PromptFile, PromptFiles};
@@ -19,9 +21,10 @@ use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use crate::ports::tools::Waiting;
 use crate::tools::program::Program;
-use crate::tools::{Environment, Keeper, Sandbox};
+use crate::tools::{Environment, Keeper, NoTools, Sandbox};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -71,12 +74,59 @@ enum Meant {
     Asks(PromptFile, ServerPrompt, Map<String, Value>),
 }
 
+/// Who is asked in a thread that somebody only looks at, and the tools that it would have of extensions once these are ready.
+pub struct Looked {
+    pub handlers: Arc<dyn Handlers>,
+    extensions: Arc<ExtensionHandlers>,
+}
+
+impl Looked {
+    /// Gives it its tools: those that are `known` without extensions, and theirs, of which the planner hears what they say.
+    /// Answers with the ones that are offered.
+    #[must_use]
+    pub fn equip(
+        &self,
+        known: Vec<KnownTool>,
+        permissions: &Permissions,
+        planner: &DirectivePlanner,
+    ) -> Vec<KnownTool> {
+        let all = self.extensions.among(known, permissions);
+        let offered = self.extensions.active(all.clone());
+        let words = self.extensions.words(&offered, permissions);
+        let of_extensions = words.clone();
+        planner.tools.come_from(move || words.clone());
+        self.extensions.equip(Equipment {
+            all: Box::new(move || all.clone()),
+            words: Box::new(move || of_extensions.clone()),
+            // Whoever looks has nothing done.
+            built_in: Arc::new(NoTools),
+            permissions: permissions.clone(),
+            running: Running::default(),
+        });
+        offered
+    }
+}
+
+impl fmt::Debug for Looked {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Looked").finish_non_exhaustive()
+    }
+}
+
 impl Setup {
     /// Who is asked at the stages of the pipeline of a thread of `directive`.
     #[must_use]
     pub fn handlers(&self, items: &Items, directive: &str) -> Arc<dyn Handlers> {
+        self.looked(items, directive).handlers
+    }
+
+    /// A thread of `directive` that is only looked at.
+    #[must_use]
+    pub fn looked(&self, items: &Items, directive: &str) -> Looked {
         let prompts = ServerPrompts::new(self, items, None, Arc::new(self.connections()));
-        self.handlers_with((items, directive), Arc::new(ExtensionHandlers::new(self, None)), prompts)
+        let extensions = Arc::new(ExtensionHandlers::new(self, None));
+        let handlers = self.handlers_with((items, directive), Arc::clone(&extensions), prompts);
+        Looked { handlers, extensions }
     }
 
     /// The same with these extensions, which the thread's tools have, too, and by whom MCP servers are asked for prompts.
