@@ -156,7 +156,7 @@ fn a_guard_sees_what_is_run_in_the_end_and_every_guard_is_asked() {
         )
     };
     let project = Project::with(&nameless("made"), &calls_bash("touch made"));
-    let own = project.home.path().join(".ai/config/agent");
+    let own = project.home.home().join(".ai/config/agent");
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("pipeline.yaml"), nameless("other")).unwrap();
     let project = project.trusted();
@@ -351,6 +351,10 @@ fn the_examples_of_the_documents_work() {
         assert!(asked.iter().any(|(of, _)| of == stage), "{stage}: {asked:?}");
     }
     assert!(!asked.iter().any(|(_, outcome)| outcome == "failed" || outcome == "refused"), "{asked:?}");
+    let arguments = ["context", "show", "team/careful", "--prompt", "hello", "--text", "--model", &project.model];
+    let (code, shown, err) = project.levain(&arguments);
+    assert_eq!(code, 0, "{err}");
+    assert!(shown.contains("hello The smallest change that does it."), "{shown}");
 }
 
 /// A project whose directive has 24 layers in its system text, one of which changes the answer.

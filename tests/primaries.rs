@@ -208,7 +208,11 @@ fn the_page_about_directives_is_true() {
     {
         assert!(shipped.iter().any(|layer| layer == id), "{id} is not in {shipped:?}");
     }
-    for element in ["<description>", "<model", "<limits", "<permissions>", "<context>", "<hooks>"] {
+    let listed =
+        home.levain(&["pipeline", "list", "--directive", "team/release"]).stdin(Stdio::null()).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("before_agent_start style") && listed.contains("context names"), "{listed}");
+    for element in ["<description>", "<model", "<limits", "<permissions>", "<context>", "<hooks>", "<handlers>"] {
         assert!(page.contains(&format!("| `{element}")), "{element} is not told");
     }
 }

@@ -159,8 +159,8 @@ impl EffectRunner {
             }
             Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadPaused { hash } => self.list(move |setup| Message::Paused(pipeline::paused(setup, &hash))),
-            Effect::LoadPipeline { thread_id } => self.list(move |setup| {
-                let told = pipeline::told(setup, thread_id.as_ref());
+            Effect::LoadPipeline { thread_id, directive } => self.list(move |setup| {
+                let told = pipeline::told(setup, thread_id.as_ref(), &directive);
                 Message::Pipeline(thread_id, told)
             }),
             Effect::ReadPipeline { id, what } => {

@@ -3,7 +3,7 @@
 
 use crate::context::diff::unified;
 use crate::domain::{ContentHash, HandlerPlace, ThreadId};
-use crate::items::Handlers;
+use crate::items::{Handlers, Item, Kind};
 use crate::session::people::clock;
 use crate::session::pipeline::{self, Passage};
 use crate::session::{Setup, program};
@@ -28,9 +28,9 @@ pub(super) fn paused(setup: &Setup, hash: &ContentHash) -> Result<String, String
     ContentStore::new(setup.layout.objects()).text(hash).map_err(|error| error.to_string())
 }
 
-/// What handlers did, and which there are.
-pub(super) fn told(setup: &Setup, id: Option<&ThreadId>) -> Result<PipelineRows, String> {
-    let handlers = Handlers::read(&setup.items()).handlers;
+/// What handlers did, and which there are in threads of `directive`.
+pub(super) fn told(setup: &Setup, id: Option<&ThreadId>, directive: &str) -> Result<PipelineRows, String> {
+    let handlers = Handlers::of_threads(&setup.items(), directive).handlers;
     let known = handlers.into_iter().filter(|one| one.stage.pauses());
     let known = known.map(|one| {
         let place = HandlerPlace { file: one.file.display().to_string(), line: Some(one.line) };
@@ -93,6 +93,13 @@ struct Answer {
     took_ms: u64,
 }
 
+/// The directive that brings the handlers of this place, if one does.
+fn directive_at(setup: &Setup, place: &HandlerPlace) -> Option<String> {
+    let items = setup.items();
+    let brings = |item: &&Item| item.kind == Kind::Directive && items.file(item).display().to_string() == place.file;
+    items.iter().map(|found| found.item).find(brings).map(|item| item.id.as_str().to_owned())
+}
+
 /// Asks a handler again, as it is written now, with what it got then.
 async fn again(setup: &Arc<Setup>, row: &AskedRow) -> Result<String, String> {
     let hash = row.step.before.clone().ok_or("it was not asked then")?;
@@ -101,11 +108,15 @@ async fn again(setup: &Arc<Setup>, row: &AskedRow) -> Result<String, String> {
         tokio::task::spawn_blocking(move || pipeline::value(&setup.layout, &hash))
     };
     let event = read(hash).await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    let (of, place) = (Arc::clone(setup), row.step.place.clone());
+    let directive = tokio::task::spawn_blocking(move || place.and_then(|place| directive_at(&of, &place)));
+    let directive = directive.await.map_err(|error| error.to_string())?;
     let failed = |error: std::io::Error| format!("the handler could not be asked: {error}");
     let mut child = Command::new(program().map_err(failed)?)
         .args(["pipeline", "run", row.step.stage.name(), "--handler", &row.step.handler, "--event", "-", "--json"])
         .arg("--project")
         .arg(&setup.project.root)
+        .args(directive.iter().flat_map(|id| ["--directive", id.as_str()]))
         .args(setup.worker_arguments())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -6,11 +6,13 @@ use super::{Common, ExtensionOptions, find, runtime};
 use crate::context::diff::unified;
 use crate::domain::command::{Breakpoint, Command, Resume};
 use crate::domain::{Stage, Step, ThreadId};
-use crate::items::Handlers;
+use crate::items::{Handlers, Kind};
 use crate::ports::handlers::{HandlerCall, HandlerReply};
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
 use crate::session::pipeline::{self, Passage, in_lines};
+use crate::store::summary::Summary;
+use crate::worker::host::REPLAY;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -39,13 +41,20 @@ pub(super) struct PipelineArguments {
 #[derive(Debug, Subcommand)]
 enum PipelineCommand {
     /// List the handlers, skills and templates of this project
-    List,
+    List(OfDirective),
     /// Ask a handler again, as it is written now, with what it got in a thread; nothing is sent
     Run(RunArguments),
     /// Pause a running thread before handlers
     Break(BreakArguments),
     /// Go on from a breakpoint
     Resume(ResumeArguments),
+}
+
+#[derive(Debug, Args)]
+struct OfDirective {
+    /// With the handlers of this directive; of the one that the thread has, or a new one would have, without
+    #[arg(long, value_name = "DIRECTIVE")]
+    directive: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -62,6 +71,8 @@ struct RunArguments {
     /// Give it this event instead: a file with JSON, or - for the standard input
     #[arg(long, value_name = "FILE")]
     event: Option<String>,
+    #[command(flatten)]
+    directive: OfDirective,
     #[command(flatten)]
     extensions: ExtensionOptions,
 }
@@ -95,7 +106,7 @@ struct ResumeArguments {
 pub(super) fn run(common: &Common, arguments: &PipelineArguments) -> Result<ExitCode, Failure> {
     let setup = match &arguments.command {
         Some(PipelineCommand::Run(run)) => run.extensions.gather(common, None)?,
-        Some(PipelineCommand::List | PipelineCommand::Break(_) | PipelineCommand::Resume(_)) | None => {
+        Some(PipelineCommand::List(_) | PipelineCommand::Break(_) | PipelineCommand::Resume(_)) | None => {
             Setup::gather(common.project.as_deref(), common.arguments(None))?
         }
     };
@@ -104,8 +115,17 @@ pub(super) fn run(common: &Common, arguments: &PipelineArguments) -> Result<Exit
         None => find::newest(&setup),
     };
     match &arguments.command {
-        Some(PipelineCommand::List) => list(&setup, arguments.json),
-        Some(PipelineCommand::Run(run)) => again(&setup, run, thread, arguments.json),
+        Some(PipelineCommand::List(of)) => {
+            let named = arguments.thread.as_ref().map(|_| thread()).transpose()?;
+            list(&setup, &of.directive(&setup, named.as_ref())?, arguments.json)
+        }
+        Some(PipelineCommand::Run(run)) => {
+            let stage = stage_named(&run.stage)?;
+            // What is given is of no thread, unless one is named.
+            let needed = run.event.is_none() || arguments.thread.is_some();
+            let thread = needed.then(thread).transpose()?;
+            again(&setup, (stage, run), thread.as_ref(), arguments.json)
+        }
         Some(PipelineCommand::Break(at)) => {
             let breakpoints = at.at.iter().map(|place| breakpoint(place, at)).collect::<Result<Vec<_>, _>>()?;
             tell(&setup, &thread()?, Command::SetBreakpoints { breakpoints })
@@ -121,6 +141,21 @@ pub(super) fn run(common: &Common, arguments: &PipelineArguments) -> Result<Exit
         }
         None if arguments.stats => stats(&setup, &thread()?, arguments.json),
         None => show(&setup, &thread()?, arguments),
+    }
+}
+
+impl OfDirective {
+    /// The directive whose handlers are looked at besides those of files.
+    fn directive(&self, setup: &Setup, thread: Option<&ThreadId>) -> Result<String, Failure> {
+        match (&self.directive, thread) {
+            (Some(named), _) => {
+                let items = setup.items();
+                items.find(Kind::Directive, named).map_err(|missing| Failure::usage(missing.to_string()))?;
+                Ok(named.clone())
+            }
+            (None, Some(thread)) => Ok(Summary::look(&setup.layout, thread, REPLAY.summary)?.directive),
+            (None, None) => Ok(setup.directive().to_owned()),
+        }
     }
 }
 
@@ -235,10 +270,10 @@ struct Listed {
     description: String,
 }
 
-fn list(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
+fn list(setup: &Setup, directive: &str, as_json: bool) -> Result<ExitCode, Failure> {
     let schema = "levain.pipeline.list/1";
     let items = setup.items();
-    let handlers = setup.handlers(&items);
+    let handlers = setup.handlers(&items, directive);
     runtime()?.block_on(handlers.ready(true));
     let files = setup.prompt_files();
     let mut all: Vec<Listed> = Vec::new();
@@ -286,7 +321,7 @@ fn list(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
             "there are no handlers, skills and templates here; docs/pipeline.md shows how to write one"
         );
     }
-    let problems = Handlers::read(&items).problems.into_iter().map(|problem| problem.to_string());
+    let problems = Handlers::of_threads(&items, directive).problems.into_iter().map(|problem| problem.to_string());
     let problems = problems.chain(handlers.news()).chain(files.problems);
     let mut code = ExitCode::SUCCESS;
     for problem in problems {
@@ -298,12 +333,11 @@ fn list(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
 
 fn again(
     setup: &Setup,
-    arguments: &RunArguments,
-    thread: impl Fn() -> Result<ThreadId, Failure>,
+    (stage, arguments): (Stage, &RunArguments),
+    thread: Option<&ThreadId>,
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
-    let stage = stage_named(&arguments.stage)?;
-    let handlers = setup.handlers(&setup.items());
+    let handlers = setup.handlers(&setup.items(), &arguments.directive.directive(setup, thread)?);
     let runtime = runtime()?;
     runtime.block_on(handlers.ready(true));
     for text in handlers.news() {
@@ -320,8 +354,8 @@ fn again(
     let event = if let Some(file) = &arguments.event {
         read(file)?
     } else {
-        let thread = thread()?;
-        let all = pipeline::passages(&setup.layout, &thread)?;
+        let Some(thread) = thread else { return Err(Failure::usage("no thread is named")) };
+        let all = pipeline::passages(&setup.layout, thread)?;
         let found = pipeline::recorded(&all, stage, Some(&handler.id), arguments.number)
             .or_else(|| pipeline::recorded(&all, stage, None, arguments.number));
         let Some(hash) = found.and_then(|(_, step)| step.before.clone()) else {

@@ -1,8 +1,8 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command, and the project's own
-//! files that such a command names. The record lies among the person's own files, one for each project. When any of
+//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command,
+//! the commands of handlers that directives bring, and the project's own files that such a command names. The record lies among the person's own files, one for each project. When any of
 //! those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
@@ -10,7 +10,7 @@ use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
 use crate::items::provider_query::QueryTarget;
-use crate::items::{Items, Kind, Knowledge, Spaces};
+use crate::items::{Directive, Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +55,8 @@ pub struct Runnable {
     pub hash: String,
     /// What each of them is: the hash of its content, and where it leads if it is a link.
     states: BTreeMap<String, String>,
-    /// Knowledge that holds a command, by its path below the project, and the command where it is one.
+    /// Knowledge that holds a command, by its path below the project, and the command where it is one; commands of
+    /// directives' handlers by path and line.
     pub commands: BTreeMap<String, Vec<String>>,
     /// The commands of the pipeline's handlers.
     pub handlers: BTreeSet<Vec<String>>,
@@ -147,13 +148,17 @@ impl Trust {
             let folder = folder.strip_prefix("../").map_or_else(|| inside.join(folder), |beside| root.join(beside));
             changed.iter().any(|path| path.starts_with(&folder))
         };
-        let knowledge = match self {
+        let item = match self {
             Self::Nothing | Self::Trusted(_) => return None,
-            Self::Unknown(runnable) => runnable.commands.keys().any(|file| changed.contains(&root.join(file))),
+            Self::Unknown(runnable) => runnable.files.iter().any(|file| changed.contains(&inside.join(file))),
             // A command that is gone is a change too, and is listed no more.
-            Self::Changed(..) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
+            Self::Changed(_, differs) => {
+                let directive = differs.iter().any(|one| one.starts_with(".ai/directives/"));
+                below(Kind::Knowledge.folder()) || (directive && below(Kind::Directive.folder()))
+            }
+            Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
-        (knowledge || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
+        (item || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
@@ -316,6 +321,35 @@ impl Look {
                 self.handlers.insert(words);
             }
         }
+        self.directives(root)
+    }
+
+    /// The commands of handlers that directives bring, and what these name. What else a directive says runs nothing, so it
+    /// does not count here.
+    fn directives(&mut self, root: &Path) -> io::Result<()> {
+        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Directive]);
+        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+        for item in all.filter(|item| items.space(item) == Space::Project) {
+            let Ok(text) = items.look(item) else { continue };
+            self.count(text.len() as u64)?;
+            let handlers = Directive::parse(&text, &items.file(item)).0.handlers.into_iter();
+            let command = |(line, action)| if let Action::Command(words) = action { Some((line, words)) } else { None };
+            let commands: Vec<_> = handlers.filter_map(|one| command((one.line, one.action))).collect();
+            if commands.is_empty() {
+                continue;
+            }
+            let below = item.path.strip_prefix(".ai/").unwrap_or(&item.path);
+            let said: Vec<_> = commands.iter().map(|(_, words)| words).collect();
+            let hash = ContentHash::of(format!("{said:?}").as_bytes());
+            self.said.extend([hash.as_str(), " commands of ", &format!("{below:?}"), "\n"]);
+            self.states.insert(below.to_owned(), hash.as_str().to_owned());
+            self.files.push(below.to_owned());
+            for (line, words) in commands {
+                self.words(root, &words)?;
+                self.commands.insert(format!("{}:{line}", item.path), words.clone());
+                self.handlers.insert(words);
+            }
+        }
         Ok(())
     }
 
@@ -432,249 +466,4 @@ fn told(path: &Path, error: &io::Error) -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    fn project() -> (tempfile::TempDir, Dirs, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let (dirs, root) = (Dirs::below(folder.path()), folder.path().join("project"));
-        fs::create_dir_all(root.join(".ai/tools/team")).unwrap();
-        (folder, dirs, root)
-    }
-
-    #[test]
-    fn extensions_of_pi_can_run_too() {
-        let (_folder, dirs, root) = project();
-        fs::remove_dir_all(root.join(".ai")).unwrap();
-        fs::create_dir_all(root.join(".pi/extensions/a")).unwrap();
-        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
-        let file = root.join(".pi/extensions/a/index.ts");
-        fs::write(&file, "export default () => {}").unwrap();
-        let trust = Trust::of(&dirs, &root);
-        assert!(trust.warning_after(&root, &BTreeSet::from([file.clone()])).is_some());
-        let Trust::Unknown(runnable) = trust else { panic!("trusted unasked") };
-        assert_eq!(runnable.files, ["../.pi/extensions/a/index.ts"]);
-        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        fs::write(&file, "export default () => { for (;;); }").unwrap();
-        assert!(!Trust::of(&dirs, &root).allows());
-    }
-
-    #[test]
-    fn trust_is_given_once_and_ends_with_a_change() {
-        let (_folder, dirs, root) = project();
-        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
-        let tool = root.join(".ai/tools/team/ship.sh");
-        fs::write(&tool, "echo ship").unwrap();
-        let Trust::Unknown(runnable) = Trust::of(&dirs, &root) else { panic!("trusted unasked") };
-        assert_eq!(runnable.files, ["tools/team/ship.sh"]);
-        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
-        assert_eq!(Trust::of(&dirs, &root), Trust::Trusted(runnable));
-        // What cannot run changes nothing.
-        fs::create_dir_all(root.join(".ai/directives")).unwrap();
-        fs::create_dir_all(root.join(".ai/config")).unwrap();
-        fs::write(root.join(".ai/directives/a.md"), "a").unwrap();
-        fs::write(root.join(".ai/config/levain.toml"), "theme = \"light\"").unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        fs::write(&tool, "echo ruin").unwrap();
-        let changed = Trust::of(&dirs, &root);
-        assert!(!changed.allows() && changed.warning().unwrap().contains("changed since you trusted"));
-        fs::write(&tool, "echo ship").unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        assert!(Trust::revoke(&dirs, &root).unwrap() && !Trust::revoke(&dirs, &root).unwrap());
-        assert!(!Trust::of(&dirs, &root).allows());
-    }
-
-    #[test]
-    fn every_name_content_and_link_counts() {
-        let (folder, _, root) = project();
-        let ai = root.join(".ai");
-        let hash = || Runnable::of(&root).unwrap().unwrap().hash;
-        let mut seen = Vec::new();
-        let mut differs = || {
-            let hash = hash();
-            assert!(!seen.contains(&hash));
-            seen.push(hash);
-        };
-        fs::write(ai.join("tools/a.sh"), "x").unwrap();
-        differs();
-        fs::rename(ai.join("tools/a.sh"), ai.join("tools/b.sh")).unwrap();
-        differs();
-        fs::write(folder.path().join("outside"), "one").unwrap();
-        symlink(folder.path().join("outside"), ai.join("tools/link.sh")).unwrap();
-        differs();
-        fs::write(folder.path().join("outside"), "two").unwrap();
-        differs();
-        fs::create_dir_all(ai.join("config/agent")).unwrap();
-        fs::write(ai.join("config/agent/hooks.yaml"), "hooks: []").unwrap();
-        differs();
-        fs::create_dir_all(ai.join("tools/.hidden/node_modules")).unwrap();
-        fs::write(ai.join("tools/.hidden/node_modules/x.js"), "x").unwrap();
-        differs();
-        symlink(folder.path(), ai.join("tools/far")).unwrap();
-        assert!(Runnable::of(&root).unwrap_err().to_string().contains("link to a folder"));
-    }
-
-    fn listed(dirs: &Dirs, root: &Path) -> Runnable {
-        let Trust::Unknown(runnable) = Trust::of(dirs, root) else { panic!("not asked: {:?}", Trust::of(dirs, root)) };
-        runnable
-    }
-
-    fn words(words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| (*word).to_owned()).collect()
-    }
-
-    #[test]
-    fn knowledge_counts_when_its_metadata_holds_a_command() {
-        let (_folder, dirs, root) = project();
-        let team = root.join(".ai/knowledge/team");
-        fs::create_dir_all(&team).unwrap();
-        fs::write(team.join("plain.yaml"), "state: calm\nlist: [command]").unwrap();
-        fs::write(team.join("words.md"), "command: nothing").unwrap();
-        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
-        assert!(!Trust::Nothing.covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
-        fs::write(team.join("load.yaml"), "command: [uptime]").unwrap();
-        let runnable = listed(&dirs, &root);
-        assert_eq!(runnable.files, ["knowledge/team/load.yaml"]);
-        assert!(!Trust::of(&dirs, &root).covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
-        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
-        let trust = Trust::of(&dirs, &root);
-        assert!(trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
-        assert!(!trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime", "-p"])));
-        assert!(!trust.covers(".ai/knowledge/team/other.yaml", &words(&["uptime"])));
-    }
-
-    #[test]
-    fn a_command_in_markdown_counts() {
-        for text in ["```yaml\ncommand: [uptime]\n```\nText.", "---\ncommand: [uptime]\n---\nText."] {
-            let (_folder, dirs, root) = project();
-            fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
-            fs::write(root.join(".ai/knowledge/load.md"), text).unwrap();
-            assert_eq!(listed(&dirs, &root).files, ["knowledge/load.md"], "{text}");
-            // One that is hidden counts as well.
-            fs::write(root.join(".ai/knowledge/load.yaml"), "state: calm").unwrap();
-            assert_eq!(listed(&dirs, &root).files, ["knowledge/load.md"], "{text}");
-        }
-    }
-
-    #[test]
-    fn a_command_in_other_letters_counts() {
-        let (_folder, dirs, root) = project();
-        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
-        fs::write(root.join(".ai/knowledge/load.yaml"), r#""comm\x61nd": [uptime]"#).unwrap();
-        assert_eq!(listed(&dirs, &root).files, ["knowledge/load.yaml"]);
-    }
-
-    #[test]
-    fn a_command_behind_a_link_counts() {
-        let (_folder, dirs, root) = project();
-        fs::create_dir_all(root.join(".ai/stuff/team")).unwrap();
-        fs::write(root.join(".ai/stuff/team/load.yaml"), "command: [uptime]").unwrap();
-        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
-        symlink("stuff", root.join(".ai/knowledge")).unwrap();
-        assert_eq!(listed(&dirs, &root).files, ["knowledge/team/load.yaml"]);
-        fs::remove_file(root.join(".ai/knowledge")).unwrap();
-        fs::create_dir(root.join(".ai/knowledge")).unwrap();
-        symlink("../stuff/team", root.join(".ai/knowledge/deep")).unwrap();
-        symlink("../stuff/team/load.yaml", root.join(".ai/knowledge/one.yml")).unwrap();
-        assert_eq!(listed(&dirs, &root).files, ["knowledge/deep/load.yaml", "knowledge/one.yml"]);
-    }
-
-    #[test]
-    fn what_a_command_names_counts_as_far_as_it_is_the_projects() {
-        let (folder, dirs, root) = project();
-        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
-        fs::create_dir_all(root.join("scripts")).unwrap();
-        fs::write(folder.path().join("outside"), "x").unwrap();
-        for name in ["load.sh", "more.sh"] {
-            fs::write(root.join("scripts").join(name), "echo low").unwrap();
-        }
-        let real = fs::canonicalize(root.join("scripts/more.sh")).unwrap();
-        let command =
-            serde_json::to_string(&["./scripts/load.sh", real.to_str().unwrap(), "../outside", "scripts", "-x"]);
-        fs::write(root.join(".ai/knowledge/load.yaml"), format!("command: {}", command.unwrap())).unwrap();
-        let runnable = listed(&dirs, &root);
-        assert_eq!(runnable.files.len(), 3, "{runnable:?}");
-        assert!(runnable.files[1].ends_with("scripts/load.sh") && runnable.files[2].ends_with("scripts/more.sh"));
-        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
-        fs::write(folder.path().join("outside"), "y").unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        for name in ["load.sh", "more.sh"] {
-            fs::write(root.join("scripts").join(name), "echo ruin").unwrap();
-            assert!(matches!(Trust::of(&dirs, &root), Trust::Changed(..)), "{name}");
-            fs::write(root.join("scripts").join(name), "echo low").unwrap();
-            assert!(Trust::of(&dirs, &root).allows());
-        }
-    }
-
-    #[test]
-    fn who_saves_a_command_is_warned() {
-        let (_folder, dirs, root) = project();
-        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
-        let load = root.join(".ai/knowledge/load.yaml");
-        let warned = |path: &str| Trust::of(&dirs, &root).warning_after(&root, &BTreeSet::from([root.join(path)]));
-        fs::write(&load, "state: calm").unwrap();
-        assert_eq!(warned(".ai/knowledge/load.yaml"), None);
-        fs::write(&load, "command: [uptime]").unwrap();
-        assert!(warned(".ai/knowledge/load.yaml").unwrap().contains("have not trusted"));
-        assert_eq!(warned(".ai/knowledge/rules.md"), None);
-        fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
-        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
-        assert_eq!(warned(".ai/knowledge/load.yaml"), None);
-        fs::write(&load, "state: calm").unwrap();
-        let warning = warned(".ai/knowledge/load.yaml").unwrap();
-        assert!(warning.starts_with(".ai/knowledge/load.yaml can no longer run since you trusted"), "{warning}");
-    }
-
-    #[test]
-    fn what_changed_is_named() {
-        let (_folder, dirs, root) = project();
-        let tools = root.join(".ai/tools");
-        for name in ["a.sh", "b.sh"] {
-            fs::write(tools.join(name), name).unwrap();
-        }
-        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
-        fs::write(tools.join("a.sh"), "other").unwrap();
-        let differs = || {
-            let trust = Trust::of(&dirs, &root);
-            let Trust::Changed(_, differs) = trust else { panic!("{trust:?}") };
-            differs
-        };
-        assert_eq!(differs(), [".ai/tools/a.sh changed"]);
-        fs::write(tools.join("c.sh"), "new").unwrap();
-        fs::remove_file(tools.join("b.sh")).unwrap();
-        assert_eq!(differs(), [".ai/tools/a.sh changed", ".ai/tools/c.sh is new", ".ai/tools/b.sh can no longer run"]);
-        let warning = Trust::of(&dirs, &root).warning().unwrap();
-        assert!(warning.starts_with(".ai/tools/a.sh changed, and 2 more, since"), "{warning}");
-    }
-
-    #[test]
-    fn an_editor_that_is_open_changes_nothing() {
-        let (_folder, dirs, root) = project();
-        let tools = root.join(".ai/tools");
-        fs::write(tools.join("a.sh"), "x").unwrap();
-        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
-        fs::write(tools.join(".a.sh.swp"), [&b"b0VIM 9.1\0\0\0"[..], &[0; 64]].concat()).unwrap();
-        symlink("somebody@here.123:456", tools.join(".#a.sh")).unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        // What could run is no such file, whatever it is called.
-        fs::write(tools.join(".b.sh.swp"), "b0VIM; echo ruin; echo ruin; echo ruin").unwrap();
-        assert!(!Trust::of(&dirs, &root).allows());
-        fs::remove_file(tools.join(".b.sh.swp")).unwrap();
-        assert!(Trust::of(&dirs, &root).allows());
-        symlink("a.sh", tools.join(".#b.sh")).unwrap();
-        assert!(!Trust::of(&dirs, &root).allows());
-    }
-
-    #[test]
-    fn a_record_of_another_project_is_worth_nothing() {
-        let (_folder, dirs, root) = project();
-        fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
-        let runnable = Runnable::of(&root).unwrap().unwrap();
-        let path = Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
-        let text = fs::read_to_string(&path).unwrap().replace("project\"\n", "elsewhere\"\n");
-        fs::write(&path, text).unwrap();
-        assert!(!Trust::of(&dirs, &root).allows());
-    }
-}
+mod tests;

@@ -19,8 +19,18 @@ pub trait Library {
         Vec::new()
     }
 
+    /// What the person or the project adds to the system text, as it stands in a file.
+    fn appended(&self) -> Option<ProjectFile> {
+        None
+    }
+
     /// What can be read when it is needed.
     fn skills(&self) -> Vec<Skill> {
+        Vec::new()
+    }
+
+    /// What makers of tools say of them besides their descriptions, of the tools that the thread may use.
+    fn tools(&self) -> Vec<ToolWords> {
         Vec::new()
     }
 }
@@ -33,6 +43,20 @@ pub struct ProjectFile {
     pub path: String,
     /// What it says, or why it may not be read.
     pub text: Result<String, String>,
+}
+
+/// What the maker of a tool wants told of it in the system text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolWords {
+    /// As models call it.
+    pub name: String,
+    pub space: Space,
+    /// The file that registers it: below its space's folder, or from the root on.
+    pub path: String,
+    /// What it is for, in a line.
+    pub snippet: Option<String>,
+    /// What to keep to when using it.
+    pub guidelines: Vec<String>,
 }
 
 /// A skill as its file's head tells it.

@@ -28,7 +28,7 @@ pub mod words;
 
 pub use assemble::{Parts, assemble};
 pub use facts::Start;
-pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
+pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill, ToolWords};
 pub use palette::{Preload, offer, tree};
 pub use permit::{Meaning, Riskiest, permission_problems};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};

@@ -481,7 +481,7 @@ impl Planning<'_> {
 
     /// The context providers the chain asks for, root first, each once.
     fn providers(&self) -> Result<(Providers, Vec<State>), PlanError> {
-        let mut found = Providers { instructions: Vec::new(), files: Vec::new() };
+        let mut found = Providers { instructions: Vec::new(), files: provider::tools(&self.library.tools()) };
         let mut state = Vec::new();
         let mut there: Vec<&str> = Vec::new();
         for link in self.chain {
@@ -504,7 +504,7 @@ impl Planning<'_> {
                 }
                 match builtin {
                     None => self.written(mention, link, &mut found.instructions, &mut state)?,
-                    Some(BuiltInProvider::ProjectFiles) => found.files.extend(provider::files(&self.library.files())),
+                    Some(BuiltInProvider::ProjectFiles) => found.files.extend(provider::files(self.library)),
                     Some(BuiltInProvider::Skills) => found.files.push(provider::skills(&self.library.skills())),
                     Some(explains) => {
                         if let Some((instructions, built_in)) = provider::built_in(explains) {
@@ -516,7 +516,7 @@ impl Planning<'_> {
                 }
             }
         }
-        // Files of the project come before the list of skills, whoever asked first.
+        // What is said of tools, files of the project, the list of skills: whoever asked first.
         found.files.sort_by_key(|piece| piece.kind);
         Ok((found, state))
     }

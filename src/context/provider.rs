@@ -3,7 +3,7 @@
 //! A directive or a base asks for them by name. Some are part of the program; a knowledge item whose metadata holds
 //! `instructions` or `state` is one too.
 
-use super::library::{ProjectFile, Skill};
+use super::library::{Library, ProjectFile, Skill, ToolWords};
 use super::plan::{included, skipped};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::capability::{COMMANDS, flattened};
@@ -11,7 +11,7 @@ use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space, TodoList}
 use crate::items::directive::BuiltInProvider;
 use crate::items::provider_query::{ProviderQuery, QueryTarget};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What was seen around the thread just before a call.
@@ -281,22 +281,76 @@ fn project(snapshot: &EnvironmentSnapshot) -> String {
 }
 
 /// The project's and the person's own words, one layer a file.
-pub(super) fn files(files: &[ProjectFile]) -> Vec<Piece> {
+pub(super) fn files(library: &dyn Library) -> Vec<Piece> {
+    let (appended, files) = (library.appended(), library.files());
     let kind = LayerKind::ProjectFile;
-    if files.is_empty() {
-        let name = BuiltInProvider::ProjectFiles.name();
-        let origin = Origin::Provider { name: name.to_owned() };
-        return vec![skipped(name, kind, origin, Absence::NothingToSay)];
-    }
-    let piece = |file: &ProjectFile| {
+    let piece = |file: &ProjectFile, kind, title: &str| {
         let origin = Origin::File { space: file.space, path: file.path.clone() };
         match &file.text {
             Ok(text) if text.trim().is_empty() => skipped(&file.path, kind, origin, Absence::Empty),
-            Ok(text) => included(&file.path, kind, origin, &format!("# {}\n\n{}", file.path, text.trim())),
+            Ok(text) => included(&file.path, kind, origin, &format!("{title}{}", text.trim())),
             Err(message) => skipped(&file.path, kind, origin, Absence::Refused { message: message.clone() }),
         }
     };
-    files.iter().map(piece).collect()
+    let appended = appended.iter().map(|file| piece(file, LayerKind::AppendSystem, ""));
+    let mut pieces: Vec<Piece> = appended.collect();
+    if files.is_empty() {
+        let name = BuiltInProvider::ProjectFiles.name();
+        let origin = Origin::Provider { name: name.to_owned() };
+        pieces.push(skipped(name, kind, origin, Absence::NothingToSay));
+    }
+    pieces.extend(files.iter().map(|file| piece(file, kind, &format!("# {}\n\n", file.path))));
+    pieces
+}
+
+/// What is said of a file's tools may be so long together, in bytes.
+const LONGEST_WORDS: usize = 16 << 10;
+
+/// What makers of tools say of them: for each file that registers some a list of these, and what to keep to. What was said
+/// already is not said again, and where nobody says anything there is nothing.
+pub(super) fn tools(tools: &[ToolWords]) -> Vec<Piece> {
+    let mut said: BTreeSet<String> = BTreeSet::new();
+    let mut pieces = Vec::new();
+    let mut files: Vec<(Space, &str)> = Vec::new();
+    for tool in tools {
+        let file = (tool.space, tool.path.as_str());
+        if files.contains(&file) {
+            continue;
+        }
+        files.push(file);
+        let of_file = || tools.iter().filter(|tool| (tool.space, tool.path.as_str()) == file);
+        let told = |tool: &ToolWords| Some(format!("- {}: {}", tool.name, one_line(tool.snippet.as_ref()?)?));
+        let snippets: Vec<String> = of_file().filter_map(told).collect();
+        let guidelines: Vec<String> = of_file()
+            .flat_map(|tool| &tool.guidelines)
+            .filter_map(|one| one_line(one))
+            .filter(|one| said.insert(one.clone()))
+            .map(|one| format!("- {one}"))
+            .collect();
+        for (kind, id, title, lines) in [
+            (LayerKind::ToolSnippets, "tools", "More tools:", snippets),
+            (LayerKind::Guidelines, "guidelines", "Guidelines for these tools:", guidelines),
+        ] {
+            if lines.is_empty() {
+                continue;
+            }
+            let (id, origin) = (format!("{}#{id}", file.1), Origin::File { space: file.0, path: file.1.to_owned() });
+            let text = format!("{title}\n{}", lines.join("\n"));
+            pieces.push(if text.len() > LONGEST_WORDS {
+                let message = format!("it says more than {} kB of its tools", LONGEST_WORDS >> 10);
+                skipped(&id, kind, origin, Absence::Refused { message })
+            } else {
+                included(&id, kind, origin, &text)
+            });
+        }
+    }
+    pieces
+}
+
+/// A text in one line; nothing where it says nothing.
+fn one_line(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then_some(line)
 }
 
 /// The list of skills: their names, what they are for, and where they can be read.
@@ -313,4 +367,40 @@ pub(super) fn skills(skills: &[Skill]) -> Piece {
     let lines: String = skills.iter().map(line).collect();
     let text = format!("Skills: when one fits the task, read its file first and follow it.\n{lines}");
     included(name, LayerKind::Skills, origin, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_tools_is_a_layer_for_each_file_and_said_once() {
+        let tool = |name: &str, path: &str, snippet: Option<&str>, guidelines: &[&str]| ToolWords {
+            name: name.to_owned(),
+            space: Space::User,
+            path: path.to_owned(),
+            snippet: snippet.map(str::to_owned),
+            guidelines: guidelines.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        assert_eq!(tools(&[]), []);
+        assert_eq!(tools(&[tool("a", "a.ts", None, &[]), tool("b", "b.ts", Some(" \n"), &[" "])]), []);
+        let long = "x".repeat(LONGEST_WORDS);
+        let pieces = tools(&[
+            tool("a", "a.ts", Some("Does\n a."), &["Be kind.", " Be  brief. "]),
+            tool("b", "b.ts", Some(&long), &["Be brief."]),
+            tool("c", "a.ts", None, &["Be kind.", "Be exact."]),
+        ]);
+        let told: Vec<_> = pieces.iter().map(|piece| (piece.id.as_str(), piece.kind, &*piece.text)).collect();
+        let guidelines = "Guidelines for these tools:\n- Be kind.\n- Be brief.\n- Be exact.";
+        assert_eq!(
+            told,
+            [
+                ("a.ts#tools", LayerKind::ToolSnippets, "More tools:\n- a: Does a."),
+                ("a.ts#guidelines", LayerKind::Guidelines, guidelines),
+                ("b.ts#tools", LayerKind::ToolSnippets, ""),
+            ]
+        );
+        assert!(!pieces[2].is_included(), "{:?}", pieces[2].decision);
+        assert_eq!(pieces[0].origin, Origin::File { space: Space::User, path: "a.ts".to_owned() });
+    }
 }

@@ -76,6 +76,8 @@ impl LayerKind {
                 | Self::SystemHook
                 | Self::ExtendsSystem
                 | Self::DirectiveSystem
+                | Self::ToolSnippets
+                | Self::Guidelines
                 | Self::AppendSystem
                 | Self::ProjectFile
                 | Self::HookBefore

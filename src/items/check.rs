@@ -112,6 +112,7 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
         }
     }
     problems.append(&mut hooks(&directive.hooks, items, "optional=\"true\""));
+    problems.append(&mut directive.missing_of_handlers(items));
     problems
 }
 

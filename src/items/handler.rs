@@ -1,10 +1,11 @@
-//! Handlers of the pipeline that are written as files: `.ai/config/agent/pipeline.yaml` of the person and of the project.
+//! Handlers of the pipeline as they are written: in `.ai/config/agent/pipeline.yaml` of the person and of the project, and in
+//! a directive for its own threads. One reader for all.
 //!
-//! Each names a stage, a condition and one thing that it does. A mistake holds up every thread, as one in a hook does: who
-//! wrote a handler counts on it.
+//! Each names a stage, a condition and one thing that it does. A mistake holds up every thread that it would be asked in, as one
+//! in a hook does: who wrote a handler counts on it.
 
-use super::hook::{Condition, Place, Source, entry_lines, line_of};
-use super::knowledge::{json, mapping};
+use super::hook::{Condition, Place, Source, entry_lines, entry_lines_behind, line_of};
+use super::knowledge::{json, mapping, yaml};
 use super::{Items, Kind};
 use crate::domain::{Problem, Severity, Space, Stage, meant, nearest};
 use regex::Regex;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// Where handlers are written, below a space.
 pub const FILE: &str = ".ai/config/agent/pipeline.yaml";
 
-/// Most handlers that are read.
+/// Most handlers that are read of one list.
 const MOST: usize = 500;
 
 /// The longest that one may take.
@@ -76,13 +77,15 @@ impl Edit {
     }
 }
 
-/// Every handler that is written in a file, in the order in which they are asked: the person's, then the project's.
+/// Handlers in the order in which they are asked: the person's, the project's, then those of the thread's directive.
 #[derive(Clone, Debug, Default)]
 pub struct Handlers {
     pub handlers: Vec<Handler>,
     /// Those that are switched off where they are written.
     pub disabled: Vec<String>,
     pub problems: Vec<Problem>,
+    /// The project's directive that brings some of them: its path, and what it decides (`Directive::authority`).
+    pub authority: Option<(String, String)>,
 }
 
 /// What a handler may say.
@@ -114,28 +117,19 @@ impl Handlers {
     pub fn read(items: &Items) -> Self {
         let mut all = Self::default();
         for root in items.roots().iter().rev() {
-            let source = match root.space {
-                Space::User => Source::User,
-                Space::Project => Source::Project,
-                Space::System => continue,
-            };
+            if root.space == Space::System {
+                continue;
+            }
             match items.read_at(root, FILE) {
                 None => {}
                 Some(Ok((text, objection))) => {
                     all.problems.extend(objection);
-                    all.file(&text, &root.file(FILE), root.space, source);
+                    all.file(&text, &root.file(FILE), root.space);
                 }
                 Some(Err(problem)) => all.problems.push(Problem { severity: Severity::Fatal, ..problem }),
             }
         }
-        for one in &all.handlers {
-            if let Action::Knowledge(id) = &one.action
-                && let Err(missing) = items.find(Kind::Knowledge, id)
-            {
-                let (message, remedy) = (missing.to_string(), "write the item, or remove the handler");
-                all.problems.push(Problem::at(&one.file, one.line, Severity::Fatal, message, remedy));
-            }
-        }
+        all.problems.append(&mut missing(&all.handlers, items));
         all
     }
 
@@ -143,11 +137,11 @@ impl Handlers {
     #[must_use]
     pub fn parse(text: &str, file: &Path, space: Space) -> Self {
         let mut all = Self::default();
-        all.file(text, file, space, Source::Project);
+        all.file(text, file, space);
         all
     }
 
-    fn file(&mut self, text: &str, file: &Path, space: Space, source: Source) {
+    fn file(&mut self, text: &str, file: &Path, space: Space) {
         if text.trim().is_empty() {
             return;
         }
@@ -168,40 +162,71 @@ impl Handlers {
                 }
                 continue;
             }
-            let Some(entries) = value.as_sequence().filter(|entries| entries.len() <= MOST) else {
-                if !value.is_null() {
-                    let message = format!("`handlers` is no list of at most {MOST} handlers");
-                    let remedy = "begin each handler with `- ` and its stage";
-                    self.problems.push(Problem::at(file, line, Severity::Fatal, message, remedy));
-                }
+            self.list(&json(value), &entry_lines(text, name), (file, line), space);
+        }
+    }
+
+    /// Reads the list that is the text in a directive's `<handlers>`, whose first line is line `first` of `file`. Which space the
+    /// directive lies in is not known here: until somebody says it, they are a project's.
+    pub(super) fn text(&mut self, text: &str, first: u32, file: &Path) {
+        match yaml(text, first, file) {
+            Ok(value) => {
+                let lines: Vec<u32> =
+                    entry_lines_behind(text, 0).iter().map(|line| first.saturating_add(line - 1)).collect();
+                self.list(&json(&value), &lines, (file, first), Space::Project);
+            }
+            Err(problem) => self.problems.push(Problem { severity: Severity::Fatal, ..problem }),
+        }
+    }
+
+    /// Reads a list of handlers. `lines` are those of its entries; one that has none there stands on `line`, as the list does.
+    pub(super) fn list(&mut self, list: &Value, lines: &[u32], (file, line): (&Path, u32), space: Space) {
+        let entries = match list {
+            Value::Null => return,
+            Value::Array(entries) if entries.len() <= MOST => entries,
+            Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                let message = format!("`handlers` is no list of at most {MOST} handlers");
+                let remedy = "begin each handler with `- ` and its stage";
+                return self.problems.push(Problem::at(file, line, Severity::Fatal, message, remedy));
+            }
+        };
+        for (number, entry) in entries.iter().enumerate() {
+            let line = lines.get(number).copied().unwrap_or(line);
+            // Conditions are YAML here, wherever the list stands.
+            let source = Source::Project;
+            let mut place = Place { source, file, lines: (line, line), problems: &mut self.problems };
+            let Value::Object(map) = entry else {
+                place.fatal("a handler must be a mapping", "write stage and what it does");
                 continue;
             };
-            let lines = entry_lines(text, name);
-            for (number, entry) in entries.iter().enumerate() {
-                let line = lines.get(number).copied().unwrap_or(line);
-                let mut place = Place { source, file, lines: (line, line), problems: &mut self.problems };
-                let Value::Object(map) = json(entry) else {
-                    place.fatal("a handler must be a mapping", "write stage and what it does");
-                    continue;
-                };
-                let handler = read(&map, space, &mut place);
-                let twin = |one: &&Handler| {
-                    let (id, stage) = (&one.id, one.stage);
-                    one.file == file && handler.as_ref().is_some_and(|new| new.id == *id && new.stage == stage)
-                };
-                if let Some(twin) = self.handlers.iter().find(twin) {
-                    let message = format!("the handler `{}` stands at line {} already", twin.id, twin.line);
-                    place.fatal(message, "give one of them another id");
-                    continue;
-                }
-                match handler {
-                    Some(handler) if map.get("enabled") == Some(&Value::Bool(false)) => self.disabled.push(handler.id),
-                    Some(handler) => self.handlers.push(handler),
-                    None => {}
-                }
+            let handler = read(map, space, &mut place);
+            let twin = |one: &&Handler| {
+                let (id, stage) = (&one.id, one.stage);
+                one.file == file && handler.as_ref().is_some_and(|new| new.id == *id && new.stage == stage)
+            };
+            if let Some(twin) = self.handlers.iter().find(twin) {
+                let message = format!("the handler `{}` stands at line {} already", twin.id, twin.line);
+                place.fatal(message, "give one of them another id");
+                continue;
+            }
+            match handler {
+                Some(handler) if map.get("enabled") == Some(&Value::Bool(false)) => self.disabled.push(handler.id),
+                Some(handler) => self.handlers.push(handler),
+                None => {}
             }
         }
     }
+}
+
+/// Knowledge that handlers add and that is not there.
+pub(super) fn missing(handlers: &[Handler], items: &Items) -> Vec<Problem> {
+    let lost = |one: &Handler| {
+        let Action::Knowledge(id) = &one.action else { return None };
+        let missing = items.find(Kind::Knowledge, id).err()?;
+        let remedy = "write the item, or remove the handler";
+        Some(Problem::at(&one.file, one.line, Severity::Fatal, missing.to_string(), remedy))
+    };
+    handlers.iter().filter_map(lost).collect()
 }
 
 fn read(map: &Map<String, Value>, space: Space, place: &mut Place<'_>) -> Option<Handler> {

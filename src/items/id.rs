@@ -1,4 +1,4 @@
-//! What names an item: its kind and its id, the path below the kind's folder without the ending.
+//! What names an item: its kind and its id, the path below the kind's folder without the ending; and its version.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -131,6 +131,13 @@ impl fmt::Display for ItemId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
+}
+
+/// `1.0.0`, also with something behind it: `1.0.0-beta`.
+pub(super) fn is_version(text: &str) -> bool {
+    let plain = text.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<_> = plain.split('.').collect();
+    numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]

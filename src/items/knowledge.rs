@@ -195,7 +195,7 @@ impl Knowledge {
                 "fix the category, or move the file",
             );
         }
-        if let Some(version) = self.version.as_ref().filter(|version| !super::directive::is_version(version)) {
+        if let Some(version) = self.version.as_ref().filter(|version| !super::id::is_version(version)) {
             warn(format!("version `{version}` is not three numbers"), "write it as \"1.0.0\"");
         }
         problems
@@ -239,26 +239,28 @@ fn line_of(yaml: &str, key: &str, first: u32) -> u32 {
 
 /// The map that a YAML text is.
 pub(super) fn mapping(text: &str, first: u32, file: &Path) -> Result<Mapping, Problem> {
+    let message = match yaml(text, first, file)? {
+        Value::Mapping(mapping) => return Ok(mapping),
+        Value::Null => "is empty",
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Sequence(_) | Value::Tagged(_) => {
+            "is not a mapping"
+        }
+    };
+    Err(Problem::at(file, first, Severity::Error, message, "write lines such as name: rules"))
+}
+
+/// The value that a YAML text is, whose first line is line `first` of `file`.
+pub(super) fn yaml(text: &str, first: u32, file: &Path) -> Result<Value, Problem> {
     if !is_shallow(text) {
         return Err(Problem::at(file, first, Severity::Error, "is nested too deeply to be read", "nest it less"));
     }
-    match serde_yaml::from_str::<Value>(text) {
-        Ok(Value::Mapping(mapping)) => Ok(mapping),
-        Ok(Value::Null) => {
-            Err(Problem::at(file, first, Severity::Error, "is empty", "write lines such as name: rules"))
-        }
-        Ok(_other) => {
-            let message = "is not a mapping";
-            Err(Problem::at(file, first, Severity::Error, message, "write lines such as name: rules"))
-        }
-        Err(error) => {
-            let place = error.location().map_or(0, |place| u32::try_from(place.line()).unwrap_or(u32::MAX));
-            let text = error.to_string();
-            let reason = text.split(" at line ").next().unwrap_or(&text);
-            let line = first.saturating_add(place.saturating_sub(1));
-            Err(Problem::at(file, line, Severity::Error, format!("is not valid YAML: {reason}"), "fix that line"))
-        }
-    }
+    serde_yaml::from_str(text).map_err(|error| {
+        let place = error.location().map_or(0, |place| u32::try_from(place.line()).unwrap_or(u32::MAX));
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or(&text);
+        let line = first.saturating_add(place.saturating_sub(1));
+        Problem::at(file, line, Severity::Error, format!("is not valid YAML: {reason}"), "fix that line")
+    })
 }
 
 pub(super) fn scalar(value: &Value) -> Option<String> {

@@ -25,7 +25,7 @@ pub struct Element {
     pub tag: String,
     pub attributes: Vec<Attribute>,
     pub children: Vec<Element>,
-    /// Its own text, references resolved, trimmed.
+    /// Its own text, references resolved, trimmed; of `handlers` with every line that is in it.
     pub text: String,
     pub lines: Lines,
 }
@@ -73,6 +73,9 @@ const MASKED: [&str; 3] = ["template", "example", "raw"];
 
 /// Elements that say nothing about what a thread may do, spend or be told.
 const DESCRIBES: [&str; 6] = ["description", "category", "author", "acknowledge", "input", "output"];
+
+/// Elements whose text is read in lines by somebody else: it stays as it is written, and its first line is that of the tag.
+const IN_LINES: [&str; 1] = ["handlers"];
 
 /// What a slip in the tag of an element costs: those that decide anything cannot be taken for what they might say.
 fn severity_in(tag: &str) -> Severity {
@@ -294,18 +297,24 @@ impl<'a> Scanner<'a> {
 
     /// The text of an element up to its end. Without an end it stops before the next one that its parent knows.
     fn leaf(&mut self, parent: &str, tag: &str, first: u32) -> String {
-        let (body, masked) = (self.rest(), MASKED.contains(&tag));
+        let (body, masked, in_lines) = (self.rest(), MASKED.contains(&tag), IN_LINES.contains(&tag));
         let (mut text, mut from) = (String::new(), 0);
+        if in_lines {
+            text = "\n".repeat(self.line_at(self.at).saturating_sub(first) as usize);
+        }
         for (at, _) in body.match_indices('<') {
             let (Some(before), Some(rest)) = (body.get(from..at), body.get(at..)) else { continue };
             if let Some(length) = end_tag(rest, tag) {
                 text.push_str(&if masked { before.into() } else { resolved(before) });
                 self.at += at + length;
-                return dedented(&text);
+                return if in_lines { text.trim_end().to_owned() } else { dedented(&text) };
             }
             if !masked && let Some((inside, length)) = self.passed_over(rest) {
                 text.push_str(&resolved(before));
                 text.push_str(&inside);
+                if in_lines && inside.is_empty() {
+                    text.extend(rest.get(..length).into_iter().flat_map(|comment| comment.matches('\n')));
+                }
                 from = at + length;
             }
         }
@@ -411,11 +420,13 @@ fn end_tag(rest: &str, tag: &str) -> Option<usize> {
 /// Where an element without an end stops: before an element that its parent is known for, or its parent's end.
 fn stop(rest: &str, parent: &str) -> usize {
     let siblings: &[&str] = match parent {
-        "metadata" => &["description", "category", "author", "model", "limits", "permissions", "context", "hooks"],
+        "metadata" => {
+            &["description", "category", "author", "model", "limits", "permissions", "context", "hooks", "handlers"]
+        }
         "inputs" => &["input"],
         "outputs" => &["output"],
         "context" => &["system", "before", "after", "suppress", "provider"],
-        "directive" => &["metadata", "inputs", "outputs", "permissions", "context", "hooks"],
+        "directive" => &["metadata", "inputs", "outputs", "permissions", "context", "hooks", "handlers"],
         "permissions" => &["execute", "fetch", "sign", "acknowledge", "cap"],
         "execute" | "fetch" | "sign" | "search" | "load" => &["tool", "directive", "knowledge"],
         "action" => &["param"],

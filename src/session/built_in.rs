@@ -1,6 +1,7 @@
 //! Built-in tools that extensions run: theirs can take the place of one and still have it do the work.
 
 use super::tools_of_pi;
+use crate::context::ToolWords;
 use crate::domain::capability::flattened;
 use crate::domain::{CallId, KnownTool, Permissions, ToolCall, Verdict};
 use crate::extensions::Refusal;
@@ -15,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Equipment {
     /// Lists every tool there is.
     pub(super) all: Box<dyn Fn() -> Vec<KnownTool> + Send + Sync>,
+    /// What extensions say of theirs.
+    pub(super) words: Box<dyn Fn() -> Vec<ToolWords> + Send + Sync>,
     /// Those that are no extension's.
     pub(super) built_in: Arc<dyn ToolRunner>,
     pub(super) permissions: Permissions,

@@ -4,15 +4,17 @@ use super::Setup;
 use super::environment::EnvironmentProbe;
 use super::item_library::ItemLibrary;
 use crate::config::{Authorities, Authority, Trust};
-use crate::context::{Ask, EnvironmentSnapshot, Meaning, Plan, PlanError, Preload, Start, State, plan};
+use crate::context::{Ask, EnvironmentSnapshot, Meaning, Plan, PlanError, Preload, Start, State, ToolWords, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
 use crate::items::{Directive, Hook, Hooks, Items, Kind, NotFound};
 use crate::store::Layout;
+use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -43,6 +45,32 @@ pub struct DirectivePlanner {
     probe: EnvironmentProbe,
     /// Where the threads lie whose transcripts may be part of the context.
     layout: Option<Layout>,
+    /// What extensions say of their tools, once the thread has these.
+    pub(super) tools: WordsOfTools,
+}
+
+/// Who says what extensions want told of their tools: known once a thread has its tools, which is after it was made ready.
+#[derive(Clone, Default)]
+pub(super) struct WordsOfTools(Arc<OnceLock<Words>>);
+
+/// Says it as it stands now.
+type Words = Box<dyn Fn() -> Vec<ToolWords> + Send + Sync>;
+
+impl WordsOfTools {
+    pub(super) fn come_from(&self, says: impl Fn() -> Vec<ToolWords> + Send + Sync + 'static) {
+        // A thread gets its tools once.
+        let _first = self.0.set(Box::new(says));
+    }
+
+    fn said(&self) -> Vec<ToolWords> {
+        self.0.get().map_or_else(Vec::new, |says| says())
+    }
+}
+
+impl fmt::Debug for WordsOfTools {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("WordsOfTools").finish_non_exhaustive()
+    }
 }
 
 /// Why a directive cannot run.
@@ -101,7 +129,8 @@ impl DirectivePlanner {
     ) -> Result<Self, PlannerError> {
         let item = items.find(Kind::Directive, id)?.item;
         let text = items.read(item).map_err(PlannerError::Unreadable)?;
-        let (directive, problems) = Directive::parse(&text, &items.file(item));
+        let (directive, mut problems) = Directive::parse(&text, &items.file(item));
+        problems.append(&mut directive.missing_of_handlers(&items));
         if let Some(problem) = Problem::refusal(&problems) {
             return Err(PlannerError::Directive { directive: id.to_owned(), problem: problem.clone() });
         }
@@ -127,6 +156,7 @@ impl DirectivePlanner {
             project,
             layout,
             preload: Preload::default(),
+            tools: WordsOfTools::default(),
             items,
             meaning,
         };
@@ -188,7 +218,8 @@ impl DirectivePlanner {
     pub fn planned(&self, start: &Start) -> Result<Plan, PlannerError> {
         let items = self.items.afresh();
         let hooks = Hooks::read(&items);
-        let library = ItemLibrary::with_threads(&items, self.layout.as_ref());
+        let tools = self.tools.said();
+        let library = ItemLibrary::of_thread(&items, self.layout.as_ref(), &tools);
         let project = self.project.display().to_string();
         let (directive, inputs, meaning) = (&self.directive, &self.inputs, &self.meaning);
         let ask = Ask { directive, inputs, project: &project, start, hooks: &hooks, meaning };

@@ -8,16 +8,17 @@ use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
+use crate::context::ToolWords;
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Role, SessionTold,
-    Space, Stage, State, ThreadId, Timestamp, ToolCall, ToolSpec,
+    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Role,
+    SessionTold, Space, Stage, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
 use crate::items::prompt_file::Named;
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -379,6 +380,63 @@ impl ExtensionHandlers {
         self.offered().tools.clone()
     }
 
+    /// `known` with these, as [`ExtensionHandlers::tools`] of a thread that may do what `permissions` say, whether or not
+    /// extensions want each to be offered. One that has pi's name of a built-in tool takes the place of that, where the thread
+    /// may use it: under its item, so that what is granted, asked and guarded stays.
+    pub(super) fn among(&self, mut known: Vec<KnownTool>, permissions: &Permissions) -> Vec<KnownTool> {
+        let own = self.tools();
+        if own.is_empty() {
+            return known;
+        }
+        for tool in own {
+            let place = tools_of_pi::item(&tool.spec.name).filter(|_| tool.absent.is_none());
+            let stands = |known: &&mut KnownTool| place == Some(known.item.as_str()) && may_use(known, permissions);
+            match known.iter_mut().find(stands) {
+                Some(known) => {
+                    known.spec = ToolSpec { name: known.spec.name.clone(), ..tool.spec };
+                    (known.origin, known.parallel, known.confinable) = (tool.origin, false, false);
+                }
+                None => known.push(tool),
+            }
+        }
+        KnownTool::settle_names(&mut known);
+        known
+    }
+
+    /// Those of `all` that extensions want to be offered.
+    pub(super) fn active(&self, mut all: Vec<KnownTool>) -> Vec<KnownTool> {
+        if self.narrows() {
+            all.retain(|tool| self.is_active(tool));
+        }
+        all
+    }
+
+    /// The name under which an extension registered the tool that does the work of this item.
+    pub(super) fn of_item(&self, item: &str) -> Option<String> {
+        let name = item.strip_prefix(ITEM).or_else(|| tools_of_pi::name_of(item))?;
+        let item = format!("{ITEM}{name}");
+        self.offered().tools.iter().any(|tool| tool.item == item && tool.absent.is_none()).then(|| name.to_owned())
+    }
+
+    /// What they say of their tools in the system text, of those of `offered` that a thread may use with these permissions.
+    pub(super) fn words(&self, offered: &[KnownTool], permissions: &Permissions) -> Vec<ToolWords> {
+        let listing = self.listing();
+        let said = |tool: &KnownTool| {
+            let name = self.of_item(&tool.item)?;
+            let told = listing.tools.iter().find(|told| told["name"] == name.as_str())?;
+            let (space, path) = self.extensions.place(Path::new(told["path"].as_str()?));
+            let guidelines = told["promptGuidelines"].as_array().into_iter().flatten();
+            Some(ToolWords {
+                name: tool.spec.name.clone(),
+                space,
+                path,
+                snippet: told["promptSnippet"].as_str().map(str::to_owned),
+                guidelines: guidelines.filter_map(Value::as_str).map(str::to_owned).collect(),
+            })
+        };
+        offered.iter().filter(|tool| may_use(tool, permissions)).filter_map(said).collect()
+    }
+
     /// Whether one of them mends arguments of another shape (`prepareArguments`).
     pub(super) fn mends(&self, name: &str) -> bool {
         let listing = self.listing();
@@ -452,6 +510,13 @@ impl ExtensionHandlers {
         let engine = self.loaded().engine.clone()?;
         let event = match call.event.get("toolName") {
             Some(_) => tools_of_pi::named(Value::clone(&call.event)).into(),
+            None if handler.stage == Stage::BeforeAgentStart => {
+                let mut event = Value::clone(&call.event);
+                if let Value::Object(event) = &mut event {
+                    event.insert("systemPromptOptions".to_owned(), self.thread.prompt_options());
+                }
+                event.into()
+            }
             None => Arc::clone(&call.event),
         };
         let is_guard = handler.stage == Stage::ToolCall;
@@ -537,6 +602,11 @@ fn weight(value: &Value) -> usize {
 pub(super) const ITEM: &str = "extension/";
 
 /// A tool as the JavaScript side describes it.
+/// Whether a thread with these permissions may use a tool.
+fn may_use(tool: &KnownTool, permissions: &Permissions) -> bool {
+    tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied
+}
+
 fn known_tool(told: &Value) -> Option<KnownTool> {
     let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
     let name = text("name")?;

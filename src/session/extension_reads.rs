@@ -4,11 +4,12 @@ use super::built_in::Equipment;
 use super::extension_models;
 use super::extension_thread::{ExtensionThread, is_idle};
 use super::tools_of_pi;
+use crate::context::ToolWords;
 use crate::domain::event::CancelScope;
 use crate::domain::{Command, ExtensionEntry, KnownTool, State, Themes, ToolSpec, Verdict};
 use crate::extensions::Asker;
 use crate::items::prompt_file::PromptFiles;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -148,8 +149,20 @@ impl ExtensionThread {
                 *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(names);
                 Value::Null
             }
+            "run.systemPromptOptions" => self.prompt_options(),
             _ => return None,
         })
+    }
+
+    /// What is known of how the system text is made: the tools that are offered, by pi's names, and what extensions say of them.
+    pub(super) fn prompt_options(&self) -> Value {
+        let active = self.of_tools("tools.active", &Value::Null).unwrap_or_default();
+        let words = self.tools.get().map_or_else(Vec::new, |equipment| (equipment.words)());
+        let named = |one: &ToolWords| Some((tools_of_pi::name(&one.name).to_owned(), one.snippet.clone()?.into()));
+        let snippets: Map<String, Value> = words.iter().filter_map(named).collect();
+        let guidelines: Vec<&String> = words.iter().flat_map(|one| &one.guidelines).collect();
+        let cwd = self.root.display().to_string();
+        json!({"cwd": cwd, "selectedTools": active, "toolSnippets": snippets, "promptGuidelines": guidelines})
     }
 
     /// The tools that it may use, whether or not they are active.

@@ -1,9 +1,9 @@
 //! The tools of extensions, behind those of the program.
 
 use super::built_in::Running;
-use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
-use super::tools_of_pi;
-use crate::domain::{KnownTool, Permissions, ToolCall, ToolSpec, Verdict};
+use super::extension_handlers::{ExtensionHandlers, text_of};
+use crate::context::ToolWords;
+use crate::domain::{KnownTool, Permissions, ToolCall};
 use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use crate::tools::images::{self, Keeps};
@@ -26,36 +26,19 @@ pub(super) struct ExtensionTools {
 }
 
 impl ExtensionTools {
-    /// Every tool, whether or not extensions want it to be offered. One of an extension that has pi's name of a built-in tool
-    /// takes the place of that, where the thread may use it: under its item, so that what is granted, asked and guarded stays.
+    /// Every tool, whether or not extensions want it to be offered.
     pub(super) fn all(&self) -> Vec<KnownTool> {
-        let (mut all, own) = (self.others.tools(), self.extensions.tools());
-        if own.is_empty() {
-            return all;
-        }
-        for tool in own {
-            let place = tools_of_pi::item(&tool.spec.name).filter(|_| tool.absent.is_none());
-            match all.iter_mut().find(|known| place == Some(known.item.as_str()) && self.may_use(known)) {
-                Some(known) => {
-                    known.spec = ToolSpec { name: known.spec.name.clone(), ..tool.spec };
-                    (known.origin, known.parallel, known.confinable) = (tool.origin, false, false);
-                }
-                None => all.push(tool),
-            }
-        }
-        KnownTool::settle_names(&mut all);
-        all
+        self.extensions.among(self.others.tools(), &self.permissions)
     }
 
-    fn may_use(&self, tool: &KnownTool) -> bool {
-        tool.absent.is_none() && self.permissions.verdict(&tool.capabilities()) != Verdict::Denied
+    /// What extensions say of their tools in the system text.
+    pub(super) fn words(&self) -> Vec<ToolWords> {
+        self.extensions.words(&self.tools(), &self.permissions)
     }
 
     /// The tool of an extension that does the work of this item.
     fn of_extension(&self, item: &str) -> Option<String> {
-        let name = item.strip_prefix(ITEM).or_else(|| tools_of_pi::name_of(item))?;
-        let item = format!("{ITEM}{name}");
-        self.extensions.tools().iter().any(|tool| tool.item == item && tool.absent.is_none()).then(|| name.to_owned())
+        self.extensions.of_item(item)
     }
 }
 
@@ -91,12 +74,7 @@ impl Drop for UnderWay {
 
 impl ToolRunner for ExtensionTools {
     fn tools(&self) -> Vec<KnownTool> {
-        let mut all = self.all();
-        if !self.extensions.narrows() {
-            return all;
-        }
-        all.retain(|tool| self.extensions.is_active(tool));
-        all
+        self.extensions.active(self.all())
     }
 
     fn reader(&self) -> Option<KnownTool> {

@@ -1,6 +1,7 @@
 //! The extensions of a project and of the person: which there are, whether they may run, and what runs them.
 
 use crate::config::{Arguments, Dirs, Trust};
+use crate::domain::Space;
 use crate::extensions::{Ask, Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
 use serde_json::Value;
@@ -88,6 +89,14 @@ impl Extensions {
             }
         }
         all
+    }
+
+    /// Where a file of theirs lies: in the project or below the person's folder, and its path there; else its whole path.
+    pub(super) fn place(&self, file: &Path) -> (Space, String) {
+        let of_project = file.strip_prefix(&self.root).ok().map(|below| (Space::Project, below));
+        let own = || (Space::User, file.strip_prefix(&self.home).unwrap_or(file));
+        let (space, below) = of_project.unwrap_or_else(own);
+        (space, below.display().to_string())
     }
 
     /// What the command line says of a flag: a text, or that it is set.

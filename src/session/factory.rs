@@ -19,7 +19,7 @@ use crate::store::summary::Specification;
 use crate::worker::host::{Hosting, REPLAY};
 use crate::worker::supervisor::{Supervisor, ThreadFactory};
 use secrecy::SecretString;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The threads of one project, with what their process knows: settings, connections to providers, who may approve.
 #[derive(Debug)]
@@ -56,14 +56,14 @@ impl Factory {
         let Specification { lineage, ceilings, .. } = begun;
         let permissions = Permissions::below(planner.grants.clone(), ceilings.clone());
         let limits = planner.limits;
-        let risk = planner.unacknowledged.clone();
+        let (risk, words) = (planner.unacknowledged.clone(), planner.tools.clone());
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         let extensions = Arc::new(ExtensionHandlers::new(&self.setup, Some(id.clone())));
         let connections = Arc::new(self.setup.connections());
         let prompts = ServerPrompts::new(&self.setup, items, Some(id), Arc::clone(&connections));
         let models = self.setup.models.clone();
         hosting.models = Box::new(models.answered_by(Arc::clone(&extensions) as Arc<dyn ExtensionStreams>));
-        hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions), prompts);
+        hosting.handlers = self.setup.handlers_with((items, &begun.directive), Arc::clone(&extensions), prompts);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.
@@ -90,10 +90,13 @@ impl Factory {
             running: Arc::clone(&running),
             keeps: Some(Arc::new(KeptTexts::new(self.setup.layout.objects()))),
         });
-        let all = Arc::downgrade(&tools);
+        let (all, of_plan, of_extensions) = (Arc::downgrade(&tools), Arc::downgrade(&tools), Arc::downgrade(&tools));
         let list = move || all.upgrade().map(|tools| tools.all()).unwrap_or_default();
+        let said = |of: &Weak<ExtensionTools>| of.upgrade().map(|tools| tools.words()).unwrap_or_default();
+        words.come_from(move || said(&of_plan));
         extensions.equip(Equipment {
             all: Box::new(list),
+            words: Box::new(move || said(&of_extensions)),
             built_in: Arc::clone(&tools.others),
             permissions: hosting.permissions.clone(),
             running,

@@ -1,15 +1,17 @@
-//! The handlers of a thread: those that are written as files, then those of extensions; and the skills and templates of
-//! its prompts.
+//! The handlers of a thread: those that are written as files and in its directive, then those of extensions; and the skills
+//! and templates of its prompts.
 
+use super::built_in::{Equipment, Running};
+use super::directive_planner::DirectivePlanner;
 use super::extension_handlers::ExtensionHandlers;
 use super::server_prompts::ServerPrompts;
 use super::setup::{Setup, program};
 use super::stamp::{Stamp, stamp};
-use crate::config::{Dirs, Trust};
+use crate::config::{Authorities, Authority, Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Problem, Role, SandboxMode,
-    SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Permissions,
+    Problem, Role, SandboxMode, SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::{ExpandError, Expanded, Named, PromptFile, PromptFiles};
@@ -19,9 +21,10 @@ use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use crate::ports::tools::Waiting;
 use crate::tools::program::Program;
-use crate::tools::{Environment, Keeper, Sandbox};
+use crate::tools::{Environment, Keeper, NoTools, Sandbox};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -31,6 +34,8 @@ const LONGEST_TEXT: usize = 4 << 20;
 /// See the module.
 struct FileHandlers {
     items: Items,
+    /// Whose threads bring handlers of their own.
+    directive: String,
     dirs: Dirs,
     root: PathBuf,
     /// The folder that holds the person's own `.ai`.
@@ -38,8 +43,21 @@ struct FileHandlers {
     environment: Environment,
     sandbox: Sandbox,
     /// What is written, and how the files were then.
-    read: RwLock<(Arc<Vec<Written>>, Vec<Stamp>)>,
+    read: RwLock<(Arc<Known>, Vec<Stamp>)>,
     files: Vec<PathBuf>,
+}
+
+/// Handlers as they were read.
+struct Known {
+    handlers: Vec<Written>,
+    /// What the project's directive that brings some of them decides.
+    authority: Option<Authorities>,
+}
+
+impl From<items::Handlers> for Known {
+    fn from(read: items::Handlers) -> Self {
+        Self { handlers: read.handlers, authority: read.authority.map(|of| Authorities::from([of])) }
+    }
 }
 
 /// Everybody who is asked.
@@ -56,22 +74,70 @@ enum Meant {
     Asks(PromptFile, ServerPrompt, Map<String, Value>),
 }
 
-impl Setup {
-    /// Who is asked at the stages of the pipeline of a thread.
+/// Who is asked in a thread that somebody only looks at, and the tools that it would have of extensions once these are ready.
+pub struct Looked {
+    pub handlers: Arc<dyn Handlers>,
+    extensions: Arc<ExtensionHandlers>,
+}
+
+impl Looked {
+    /// Gives it its tools: those that are `known` without extensions, and theirs, of which the planner hears what they say.
+    /// Answers with the ones that are offered.
     #[must_use]
-    pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
+    pub fn equip(
+        &self,
+        known: Vec<KnownTool>,
+        permissions: &Permissions,
+        planner: &DirectivePlanner,
+    ) -> Vec<KnownTool> {
+        let all = self.extensions.among(known, permissions);
+        let offered = self.extensions.active(all.clone());
+        let words = self.extensions.words(&offered, permissions);
+        let of_extensions = words.clone();
+        planner.tools.come_from(move || words.clone());
+        self.extensions.equip(Equipment {
+            all: Box::new(move || all.clone()),
+            words: Box::new(move || of_extensions.clone()),
+            // Whoever looks has nothing done.
+            built_in: Arc::new(NoTools),
+            permissions: permissions.clone(),
+            running: Running::default(),
+        });
+        offered
+    }
+}
+
+impl fmt::Debug for Looked {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Looked").finish_non_exhaustive()
+    }
+}
+
+impl Setup {
+    /// Who is asked at the stages of the pipeline of a thread of `directive`.
+    #[must_use]
+    pub fn handlers(&self, items: &Items, directive: &str) -> Arc<dyn Handlers> {
+        self.looked(items, directive).handlers
+    }
+
+    /// A thread of `directive` that is only looked at.
+    #[must_use]
+    pub fn looked(&self, items: &Items, directive: &str) -> Looked {
         let prompts = ServerPrompts::new(self, items, None, Arc::new(self.connections()));
-        self.handlers_with(items, Arc::new(ExtensionHandlers::new(self, None)), prompts)
+        let extensions = Arc::new(ExtensionHandlers::new(self, None));
+        let handlers = self.handlers_with((items, directive), Arc::clone(&extensions), prompts);
+        Looked { handlers, extensions }
     }
 
     /// The same with these extensions, which the thread's tools have, too, and by whom MCP servers are asked for prompts.
     pub(super) fn handlers_with(
         &self,
-        items: &Items,
+        (items, directive): (&Items, &str),
         extensions: Arc<ExtensionHandlers>,
         prompts: Arc<ServerPrompts>,
     ) -> Arc<dyn Handlers> {
-        Arc::new(AllHandlers { files: FileHandlers::new(self, items), extensions, prompts, news: Mutex::default() })
+        let files = FileHandlers::new(self, items, directive);
+        Arc::new(AllHandlers { files, extensions, prompts, news: Mutex::default() })
     }
 
     /// The skills and templates that a prompt can name.
@@ -85,7 +151,7 @@ impl Setup {
         self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned)
     }
 
-    /// What is wrong with the handlers, where no thread may start for it.
+    /// What is wrong with the handlers of files, where no thread may start for it.
     #[must_use]
     pub fn refused_handlers(items: &Items) -> Option<Problem> {
         Problem::refusal(&items::Handlers::read(items).problems).cloned()
@@ -93,38 +159,45 @@ impl Setup {
 }
 
 impl FileHandlers {
-    fn new(setup: &Setup, items: &Items) -> Self {
+    fn new(setup: &Setup, items: &Items, directive: &str) -> Self {
         let roots = items.roots().iter().filter(|root| root.space != Space::System);
-        let files: Vec<PathBuf> = roots.map(|root| root.file(FILE)).collect();
+        let own = items.find(Kind::Directive, directive).ok().map(|found| items.file(found.item));
+        let files: Vec<PathBuf> = roots.map(|root| root.file(FILE)).chain(own).collect();
         let stamps = files.iter().map(|file| stamp(file)).collect();
-        let read = items::Handlers::read(items);
+        let read = items::Handlers::of_threads(items, directive);
         Self {
             items: items.clone(),
+            directive: directive.to_owned(),
             dirs: setup.dirs.clone(),
             root: setup.project.root.clone(),
             home: setup.prompt_home(),
             environment: setup.environment(),
             sandbox: setup.sandbox(),
-            read: RwLock::new((Arc::new(read.handlers), stamps)),
+            read: RwLock::new((Arc::new(read.into()), stamps)),
             files,
         }
     }
 
-    fn written(&self) -> Arc<Vec<Written>> {
+    fn known(&self) -> Arc<Known> {
         Arc::clone(&self.read.read().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Whether it may do what it does: one of the project only where the person trusts that, and one of the person's own that
-    /// runs files of the project only where they trust those.
-    async fn may_run(&self, written: &Written) -> bool {
+    /// Whether it may do what it does: one of the project only where the person trusts that (in a directive, the directive as it
+    /// is, too), and one of the person's own that runs files of the project only where they trust those.
+    async fn may_run(&self, known: &Known, written: &Written) -> bool {
         let words = if let Action::Command(words) = &written.action { words.clone() } else { Vec::new() };
         let of_project = written.space == Space::Project;
+        let of_directive = of_project && written.file != self.root.join(FILE);
+        let authority = known.authority.clone().filter(|_| of_directive);
         let (dirs, root) = (self.dirs.clone(), self.root.clone());
         let judged = tokio::task::spawn_blocking(move || {
             let lies_below = |word: &&String| Path::new(word).is_relative() && root.join(word).is_file();
             let named: Vec<&String> = words.iter().filter(lies_below).collect();
             if !of_project && named.is_empty() {
                 return true;
+            }
+            if authority.is_some_and(|of| Trust::authority(&dirs, &root, &of) != Authority::Given) {
+                return false;
             }
             let trust = Trust::of(&dirs, &root);
             match (of_project, words.is_empty()) {
@@ -410,12 +483,12 @@ impl Handlers for AllHandlers {
 
 impl FileHandlers {
     fn listens(&self, stage: Stage) -> bool {
-        self.written().iter().any(|one| one.stage == stage)
+        self.known().handlers.iter().any(|one| one.stage == stage)
     }
 
     fn at(&self, stage: Stage) -> Vec<Handler> {
-        let written = self.written();
-        let of_stage = written.iter().filter(|one| one.stage == stage);
+        let known = self.known();
+        let of_stage = known.handlers.iter().filter(|one| one.stage == stage);
         of_stage
             .map(|one| Handler {
                 id: one.id.clone(),
@@ -433,25 +506,27 @@ impl FileHandlers {
         if self.read.read().unwrap_or_else(PoisonError::into_inner).1 == now {
             return Vec::new();
         }
-        let read = items::Handlers::read(&self.items);
+        let read = items::Handlers::of_threads(&self.items, &self.directive);
         let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
         known.1 = now;
         if let Some(problem) = Problem::refusal(&read.problems) {
             // Half of a change never counts: what was read before stays.
             return vec![format!("the handlers stay as they were: {problem}")];
         }
-        known.0 = Arc::new(read.handlers);
+        known.0 = Arc::new(read.into());
         Vec::new()
     }
 
     async fn ask(&self, handler: &Handler, call: &HandlerCall) -> Result<HandlerReply, String> {
-        let all = self.written();
+        let known = self.known();
         // Two may have one name: the place tells them apart.
         let is_it = |one: &&Written| {
             let at = handler.place.as_ref().is_none_or(|place| place_of(one) == *place);
             one.id == handler.id && one.stage == handler.stage && at
         };
-        let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
+        let Some(written) = known.handlers.iter().find(is_it) else {
+            return Err("it is no longer written there".to_owned());
+        };
         let mut fields = Value::clone(&call.event);
         if let Value::Object(map) = &mut fields {
             map.insert("thread".to_owned(), call.facts.clone());
@@ -461,7 +536,7 @@ impl FileHandlers {
         if !verdict.holds {
             return Ok(HandlerReply::NotAsked { saw: verdict.saw });
         }
-        if decides(&written.action) && !self.may_run(written).await {
+        if decides(&written.action) && !self.may_run(&known, written).await {
             let reason = "you have not trusted this project (levain trust)".to_owned();
             return Ok(HandlerReply::Refused { reason });
         }

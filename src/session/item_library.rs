@@ -1,6 +1,6 @@
 //! Items for plans, read from their files.
 
-use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
+use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill, ToolWords};
 use crate::domain::attachment::transcript_of;
 use crate::domain::{Problem, Space};
 use crate::items::prompt_file::{PromptFile, PromptFiles};
@@ -13,6 +13,13 @@ use std::path::Path;
 
 /// Longest project file, in bytes.
 const LONGEST: u64 = 1 << 20;
+/// Where a text for the end of the system text may stand, below the folder of a space. One of them counts.
+const APPENDED: [(Space, &str); 4] = [
+    (Space::Project, ".ai/APPEND_SYSTEM.md"),
+    (Space::Project, ".pi/APPEND_SYSTEM.md"),
+    (Space::User, ".ai/APPEND_SYSTEM.md"),
+    (Space::User, ".pi/agent/APPEND_SYSTEM.md"),
+];
 /// Most skills that are listed.
 const MOST_SKILLS: usize = 200;
 
@@ -22,16 +29,18 @@ pub(super) struct ItemLibrary<'a> {
     items: &'a Items,
     /// Where the threads lie whose transcripts are read like items.
     layout: Option<&'a Layout>,
+    /// What extensions say of their tools.
+    tools: &'a [ToolWords],
 }
 
 impl<'a> ItemLibrary<'a> {
     pub(super) fn new(items: &'a Items) -> Self {
-        Self { items, layout: None }
+        Self { items, layout: None, tools: &[] }
     }
 
-    /// With the transcripts of threads.
-    pub(super) fn with_threads(items: &'a Items, layout: Option<&'a Layout>) -> Self {
-        Self { items, layout }
+    /// For a thread: with the transcripts of threads, and what extensions say of their tools.
+    pub(super) fn of_thread(items: &'a Items, layout: Option<&'a Layout>, tools: &'a [ToolWords]) -> Self {
+        Self { items, layout, tools }
     }
 
     /// The transcript of a thread, as the knowledge item of its id. What is told of it begins with its metadata, so that
@@ -114,6 +123,21 @@ impl Library for ItemLibrary<'_> {
             }
         }
         found
+    }
+
+    /// The first there is: the project's comes before the person's, and what was written for levain before what was for pi.
+    fn appended(&self) -> Option<ProjectFile> {
+        let folders: Vec<(&Root, &Path)> = self.folders().collect();
+        let place = |space| folders.iter().find(|(root, _)| root.space == space);
+        APPENDED.into_iter().find_map(|(space, path)| {
+            let (_, folder) = place(space)?;
+            folder.join(path).symlink_metadata().ok()?;
+            Some(ProjectFile { space, path: path.to_owned(), text: read_inside(folder, path) })
+        })
+    }
+
+    fn tools(&self) -> Vec<ToolWords> {
+        self.tools.to_vec()
     }
 
     /// Those that `/skill:NAME` finds, but for the ones that no model is to be told of.

@@ -58,6 +58,7 @@ pub mod undo;
 pub use directive_planner::{DirectivePlanner, PlannerError};
 pub use factory::Factory;
 pub use forking::fork;
+pub use handlers::Looked;
 pub use model_registry::Models;
 pub use orchestrator::Orchestrator;
 pub use setup::{Chosen, Setup, program};

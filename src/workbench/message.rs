@@ -554,9 +554,10 @@ pub enum Effect {
     LoadPaused {
         hash: ContentHash,
     },
-    /// Read what handlers did in a thread, and which there are.
+    /// Read what handlers did in a thread, and which there are in threads of the directive.
     LoadPipeline {
         thread_id: Option<ThreadId>,
+        directive: String,
     },
     /// Read a text for a row of the pipeline (answer: [`Message::ItemText`]).
     ReadPipeline {

@@ -30,7 +30,7 @@ impl Model {
     }
 
     fn read_pipeline(&self) -> Effect {
-        Effect::LoadPipeline { thread_id: self.view.thread.clone() }
+        Effect::LoadPipeline { thread_id: self.view.thread.clone(), directive: self.directive.clone() }
     }
 
     pub(super) fn pipeline_read(&mut self, thread_id: Option<&ThreadId>, told: Result<PipelineRows, String>) {

@@ -44,22 +44,25 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
         chosen.model = runtime()?.block_on(setup.models.default_found());
     }
     let start = start(setup, directive, chosen.model, planner.limits, draft);
-    let plan = planner.planned(&start)?;
-    let looks = |state: &&State| commands == Commands::Asked || state.command().is_none();
-    let looks: Vec<State> = plan.state.iter().filter(looks).cloned().collect();
-    let snapshot = runtime()?.block_on(planner.snapshot(&looks));
+    let runs = commands == Commands::Asked;
+    let (runtime, looked) = (runtime()?, setup.looked(&items, directive));
+    runtime.block_on(looked.handlers.ready(runs));
     let id = start.thread_id.clone().unwrap_or_else(|| ThreadId::new(directive, setup.now().0));
     let mut thread = Thread::new(id, directive, start.kind, start.model.clone(), start.limits);
     thread.permissions = setup.answered(Permissions::below(planner.grants.clone(), Vec::new()), Vec::new());
     let known = toolbox::known(&items, &thread.permissions, || setup.trust().allows());
-    let plan = Arc::new(plan);
+    let known = looked.equip(known, &thread.permissions, &planner);
+    let plan = Arc::new(planner.planned(&start)?);
+    let looks = |state: &&State| runs || state.command().is_none();
+    let looks: Vec<State> = plan.state.iter().filter(looks).cloned().collect();
+    let snapshot = runtime.block_on(planner.snapshot(&looks));
     let (state, text) = (plan.state(&snapshot), draft.prompt.clone());
     let (images, files) = (Vec::new(), Vec::new());
     let subject =
         Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files, forms: Forms::default() };
-    let handlers = setup.handlers(&items);
-    let previewed = previewed(Arc::clone(&handlers), commands == Commands::Asked, subject);
-    let previewed = runtime()?.block_on(previewed).map_err(Failure::new)?;
+    let handlers = looked.handlers;
+    let previewed = previewed(Arc::clone(&handlers), runs, subject);
+    let previewed = runtime.block_on(previewed).map_err(Failure::new)?;
     let news = handlers.news();
     let assembly = previewed.built.assembly.clone();
     let mut problems = planner.problems;

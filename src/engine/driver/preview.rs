@@ -124,6 +124,8 @@ impl<A: Audience> Driver<A> {
         let provider = self.settings.models.provider(&model).ok();
         let job = async move {
             let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
+            // What extensions bring is part of what is planned.
+            asking.handlers.ready(asking.runs).await;
             let plan = if let Some(plan) = plan {
                 plan
             } else {

@@ -2,6 +2,7 @@
 
 use super::Reading;
 use crate::items::brackets::is_shallow;
+use crate::items::hook::entry_lines;
 use crate::items::knowledge::json;
 use crate::items::markup::{Attribute, Element, Lines};
 use serde_yaml::Value;
@@ -44,6 +45,7 @@ pub(super) fn element(text: &str, first: u32, reading: &mut Reading<'_>) -> Elem
             "permissions" => metadata.children.push(permissions(value, at)),
             "context" => metadata.children.push(lists("context", value, at)),
             "hooks" => metadata.children.push(hooks(value, at)),
+            "handlers" => metadata.children.push(handlers(value, at, text, first)),
             _ => metadata.children.push(leaf(key, value, at)),
         }
     }
@@ -237,6 +239,25 @@ fn hooks(value: &Value, lines: Lines) -> Element {
         }
         element.children.push(hook);
     }
+    element
+}
+
+/// Handlers are YAML in both forms: each entry of the list is an element whose text it is, as JSON, which is YAML as well.
+fn handlers(value: &Value, lines: Lines, text: &str, first: u32) -> Element {
+    let mut element = Element { tag: "handlers".into(), lines, ..Element::default() };
+    let Value::Sequence(entries) = value else {
+        element.text = json(value).to_string();
+        return element;
+    };
+    let known = entry_lines(text, "handlers");
+    let line = |number: usize| {
+        let known = known.get(number).filter(|_| known.len() == entries.len())?;
+        Some(first.saturating_add(known - 1))
+    };
+    element.children.extend(entries.iter().enumerate().map(|(number, entry)| {
+        let line = line(number).unwrap_or(lines.0);
+        Element { tag: "handler".into(), text: json(entry).to_string(), lines: (line, line), ..Element::default() }
+    }));
     element
 }
 

@@ -96,7 +96,8 @@ impl Context {
 }
 
 /// What means something in `<metadata>`. Anything else is kept, and may have any name.
-const KNOWN: [&str; 8] = ["description", "category", "author", "model", "limits", "permissions", "context", "hooks"];
+const KNOWN: [&str; 9] =
+    ["description", "category", "author", "model", "limits", "permissions", "context", "hooks", "handlers"];
 
 impl Directive {
     pub(super) fn read_metadata(&mut self, metadata: &Element, reading: &mut Reading<'_>) {
@@ -119,6 +120,7 @@ impl Directive {
                     reading.stray(child);
                     self.hooks.extend(child.children.iter().filter_map(|hook| super::hooks::hook(hook, reading)));
                 }
+                "handlers" => super::handlers::read(child, &mut self.handlers, reading),
                 "cost" => reading.warn(child.lines.0, "<cost> has no effect", "write <limits> instead"),
                 other => {
                     reading.slip(child, &KNOWN);

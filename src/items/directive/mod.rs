@@ -6,6 +6,7 @@
 
 mod fields;
 mod front;
+mod handlers;
 mod hooks;
 mod limits;
 mod metadata;
@@ -24,8 +25,9 @@ pub(in crate::items) use prompt::input_name;
 pub use prompt::interpolate;
 
 use super::fence::{self, Parts};
+use super::handler::Handler;
 use super::hook::Hook;
-use super::id::ItemId;
+use super::id::{ItemId, is_version};
 use super::markup::{self, Attribute, Element, Lines};
 use crate::domain::{ContentHash, Problem, Severity, meant, nearest};
 use std::fmt::Write as _;
@@ -61,6 +63,8 @@ pub struct Directive {
     pub permissions: Permissions,
     pub context: Context,
     pub hooks: Vec<Hook>,
+    /// Handlers of the pipeline for its threads; see [`Directive::handlers_in`] for where they lie.
+    pub handlers: Vec<Handler>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     /// Prose before the metadata, for people only.
@@ -75,8 +79,8 @@ pub struct Directive {
 
 impl Directive {
     /// What it decides about what a thread may do and how it goes on, as a hash to compare: what it grants, what it
-    /// extends, the risks that it acknowledges, the context providers that are items, and its hooks. Its words, and where
-    /// things stand in the file, do not count.
+    /// extends, the risks that it acknowledges, the context providers that are items, its hooks and its handlers. Its words,
+    /// and where things stand in the file, do not count.
     #[must_use]
     pub fn authority(&self) -> String {
         /// What counts of a grant, with the words of the first version: a hash of before stays good.
@@ -129,6 +133,12 @@ impl Directive {
             .collect();
         if !asked.is_empty() {
             let _ok = write!(said, "providers {asked:?}");
+        }
+        let handler = |one: &Handler| format!("{:?}", (one.stage, &one.condition, &one.action, one.timeout));
+        let handlers: Vec<String> = self.handlers.iter().map(handler).collect();
+        if !handlers.is_empty() {
+            // Writing to a text cannot fail.
+            let _ok = write!(said, "handlers {handlers:?}");
         }
         ContentHash::of(said.as_bytes()).as_str().to_owned()
     }
@@ -303,7 +313,7 @@ impl Directive {
                 "inputs" => self.inputs.append(&mut fields::inputs(child, reading)),
                 "outputs" => self.outputs.append(&mut fields::outputs(child, reading)),
                 "description" => self.description = Some(located(child)),
-                "permissions" | "context" | "hooks" | "limits" | "model" => {
+                "permissions" | "context" | "hooks" | "handlers" | "limits" | "model" => {
                     let tag = &child.tag;
                     reading.fatal(
                         child.lines.0,
@@ -355,13 +365,6 @@ impl Directive {
         }
         reading.problems
     }
-}
-
-/// `1.0.0`, also with something behind it: `1.0.0-beta`.
-pub(super) fn is_version(text: &str) -> bool {
-    let plain = text.split(['-', '+']).next().unwrap_or_default();
-    let numbers: Vec<_> = plain.split('.').collect();
-    numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
 }
 
 fn located(element: &Element) -> Located<String> {

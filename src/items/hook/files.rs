@@ -180,12 +180,16 @@ pub(in crate::items) fn line_of(text: &str, key: &str) -> u32 {
     (1..).zip(text.lines()).find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number)
 }
 
-/// The line of each entry of a block list: those that begin with `-` as deep as its first one.
+/// The line of each entry of the block list below a key.
 pub(in crate::items) fn entry_lines(text: &str, key: &str) -> Vec<u32> {
-    let first = line_of(text, key);
+    entry_lines_behind(text, line_of(text, key))
+}
+
+/// The line of each entry of the block list behind so many lines: those that begin with `-` as deep as its first one.
+pub(in crate::items) fn entry_lines_behind(text: &str, before: u32) -> Vec<u32> {
     let mut depth = None;
     let mut lines = Vec::new();
-    for (number, line) in (1..).zip(text.lines()).skip(first as usize) {
+    for (number, line) in (1..).zip(text.lines()).skip(before as usize) {
         let inside = line.trim_start();
         let indent = line.len() - inside.len();
         if inside.starts_with("- ") || inside == "-" {

@@ -11,7 +11,7 @@ pub use crate::domain::Control;
 pub use action::{Action, Call, Primary};
 pub use condition::{Condition, Op, Test};
 pub use files::{Hooks, MOST};
-pub(super) use files::{entry_lines, line_of};
+pub(super) use files::{entry_lines, entry_lines_behind, line_of};
 
 use super::markup::Lines;
 use crate::domain::{Problem, Severity, meant, nearest};

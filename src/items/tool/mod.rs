@@ -164,7 +164,7 @@ impl Tool {
                 "fix the category, or move the file",
             );
         }
-        if let Some(version) = self.version.as_ref().filter(|version| !super::directive::is_version(version)) {
+        if let Some(version) = self.version.as_ref().filter(|version| !super::id::is_version(version)) {
             warn(format!("version `{version}` is not three numbers"), "write it as 1.0.0");
         }
         if self.description.is_none() && self.docstring.is_none() {

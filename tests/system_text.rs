@@ -1,0 +1,167 @@
+//! What extensions say of their tools in the system text, and the text that a person or a project adds to it.
+
+use crate::support::scripted_project::{Project, done};
+use serde_json::{Value, json};
+use std::fs;
+
+const EXTENSION: &str = r#"
+export default (pi: any) => {
+  const tool = (name: string, more: any) => pi.registerTool({ name, label: name, description: name + " things",
+    parameters: { type: "object", properties: {} }, execute: async () => ({ content: [{ type: "text", text: "ok" }] }), ...more });
+  tool("brew", { promptSnippet: "Make\n  tea", promptGuidelines: [" Ask for milk. ", "Boil the water first."] });
+  tool("pour", { promptSnippet: "Pour tea", promptGuidelines: ["Ask for milk.", ""] });
+  tool("plain", {});
+  pi.on("before_agent_start", (event: any) => ({
+    message: { customType: "options", content: JSON.stringify(event.systemPromptOptions), display: false } }));
+};
+"#;
+
+/// A directive with this in its metadata.
+fn directive(inside: &str) -> String {
+    format!("```xml\n<directive name=\"work\"><metadata>{inside}</metadata></directive>\n```\nWork.\n")
+}
+
+fn grant(tools: &[&str]) -> String {
+    let tools = tools.join("</tool><tool>");
+    format!("<permissions><execute><tool>{tools}</tool></execute></permissions>")
+}
+
+/// A project with that extension, whose directive has this in its metadata.
+fn project(inside: &str) -> Project {
+    let project = Project::extended(EXTENSION, &[done()]);
+    project.write(".ai/directives/work.md", &directive(inside));
+    project.trusted()
+}
+
+/// The layers that were sent or would be, without what says how things stand.
+fn layers(project: &Project, arguments: &[&str]) -> Vec<Value> {
+    let (code, out, err) =
+        project.levain(&[&["context", "show", "--json", "--model", &project.model], arguments].concat());
+    assert_eq!(code, 0, "{err}");
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    let layers = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] != "context_state");
+    layers.cloned().collect()
+}
+
+fn sent(project: &Project, id: &str) -> Vec<Value> {
+    layers(project, &["--thread", id])
+}
+
+fn named<'a>(layers: &'a [Value], kind: &str) -> Vec<&'a str> {
+    layers.iter().filter(|layer| layer["kind"] == kind).map(|layer| layer["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_an_extension_says_of_its_tools_is_in_the_system_text_with_its_file() {
+    let project = project(&grant(&["extension/*"]));
+    let id = project.run("hello");
+    let shown = sent(&project, &id);
+    assert_eq!(named(&shown, "tool_snippets"), [".ai/extensions/e.ts#tools"]);
+    assert_eq!(named(&shown, "guidelines"), [".ai/extensions/e.ts#guidelines"]);
+    assert_eq!(shown[0]["kind"], "constitution");
+    let snippets = shown.iter().find(|layer| layer["kind"] == "tool_snippets").unwrap();
+    let origin = &snippets["origin"];
+    assert_eq!((&origin["path"], &origin["space"]), (&json!(".ai/extensions/e.ts"), &json!("project")), "{origin}");
+    let text = project.told(&id);
+    assert!(text.contains("More tools:\n- brew: Make tea\n- pour: Pour tea\n"), "{text}");
+    assert!(text.contains("Guidelines for these tools:\n- Ask for milk.\n- Boil the water first.\n"), "{text}");
+    assert!(!text.contains("- plain"), "{text}");
+    // A preview shows the same, tools of extensions among them.
+    let told = |layers: Vec<Value>| {
+        let one = |layer: Value| {
+            (layer["id"].clone(), layer["kind"].clone(), layer["decision"].clone(), layer["hash"].clone())
+        };
+        layers.into_iter().map(one).filter(|(_, kind, ..)| kind != "extension_message").collect::<Vec<_>>()
+    };
+    assert_eq!(told(layers(&project, &["work", "--prompt", "hello"])), told(shown));
+    // A layer like any other: it can be left out.
+    let without = ["context", "what-if", &format!("{id}#1"), "--without", ".ai/extensions/e.ts#guidelines"];
+    let (code, out, err) = project.levain(&[&without[..], &["--model", &project.model]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("1 removed") && out.contains("e.ts#guidelines"), "{out}");
+}
+
+#[test]
+fn nothing_is_said_of_tools_that_the_thread_may_not_use() {
+    for (granted, snippets, says) in [
+        (&["extension/pour"][..], 1, "More tools:\n- pour: Pour tea\n"),
+        (&["extension/plain"], 0, ""),
+        (&["rye/bash"], 0, ""),
+    ] {
+        let project = project(&grant(granted));
+        let id = project.run("hello");
+        let shown = sent(&project, &id);
+        assert_eq!(named(&shown, "tool_snippets").len(), snippets, "{granted:?}: {shown:?}");
+        assert_eq!(named(&shown, "guidelines").len(), snippets, "{granted:?}: {shown:?}");
+        let text = project.told(&id);
+        assert!(text.contains(says) && !text.contains("- brew"), "{text}");
+    }
+}
+
+#[test]
+fn a_handler_is_told_how_the_system_text_is_made() {
+    let project = project(&grant(&["extension/pour", "rye/bash"]));
+    let id = project.run("hello");
+    let messages = project.event(&id, "prompt_prepared")["messages"].clone();
+    let options: Value = serde_json::from_str(messages[0]["text"].as_str().unwrap()).unwrap();
+    let mut selected: Vec<&str> =
+        options["selectedTools"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    selected.sort_unstable();
+    assert!(selected.contains(&"bash") && selected.contains(&"pour") && !selected.contains(&"brew"), "{options}");
+    assert_eq!(options["toolSnippets"], json!({"pour": "Pour tea"}));
+    assert_eq!(options["promptGuidelines"], json!(["Ask for milk.", ""]));
+    assert!(options["cwd"].as_str().unwrap().ends_with("project"), "{options}");
+}
+
+#[test]
+fn one_text_is_appended_where_project_files_are_asked_for() {
+    const ASKED: &str = "<context><provider>project_files</provider></context>";
+    let project = Project::new("");
+    let own = |path: &str, text: &str| {
+        let path = project.home.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    project.write(".ai/directives/asks.md", &directive(ASKED).replace("\"work\"", "\"asks\""));
+    project.write("AGENTS.md", "Use tabs.\n");
+    let appended = |directive: &str| {
+        let shown = layers(&project, &[directive, "--prompt", "hello"]);
+        named(&shown, "append_system").into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(appended("asks"), Vec::<String>::new());
+    own(".pi/agent/APPEND_SYSTEM.md", "Own, of pi.");
+    assert_eq!(appended("asks"), [".pi/agent/APPEND_SYSTEM.md"]);
+    own(".ai/APPEND_SYSTEM.md", "Own.");
+    let (_, text, _) = project.levain(&["context", "show", "asks", "--text", "--model", &project.model]);
+    assert!(text.contains("Own.\n") && !text.contains("Own, of pi."), "{text}");
+    project.write(".pi/APPEND_SYSTEM.md", "The project's, of pi.\n");
+    project.write(".ai/APPEND_SYSTEM.md", "The project's.\n");
+    assert_eq!(appended("work"), Vec::<String>::new());
+    let shown = layers(&project, &["asks", "--prompt", "hello"]);
+    let kinds: Vec<&str> = shown.iter().map(|layer| layer["kind"].as_str().unwrap()).collect();
+    let place = |kind: &str| kinds.iter().position(|one| *one == kind).unwrap_or_else(|| panic!("{kind}: {kinds:?}"));
+    assert!(place("constitution") < place("append_system"), "{kinds:?}");
+    assert!(place("append_system") < place("project_file"), "{kinds:?}");
+    let (_, text, _) = project.levain(&["context", "show", "asks", "--text", "--model", &project.model]);
+    assert!(text.contains("The project's.\n\n") && text.contains("# AGENTS.md\n\nUse tabs."), "{text}");
+    assert!(!text.contains("of pi") && !text.contains("Own."), "{text}");
+    fs::remove_file(project.home.project().join(".ai/APPEND_SYSTEM.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", project.home.project().join(".ai/APPEND_SYSTEM.md")).unwrap();
+    let shown = layers(&project, &["asks", "--prompt", "hello"]);
+    let refused = shown.iter().find(|layer| layer["kind"] == "append_system").unwrap();
+    assert!(refused["decision"].to_string().contains("leads out"), "{refused}");
+}
+
+#[test]
+fn a_preview_on_the_screen_tells_of_the_tools_of_a_thread_that_has_not_begun() {
+    let project = project(&grant(&["extension/pour"]));
+    let terminal = project.open(&["work"], (140, 45));
+    terminal.send_keys("hello");
+    terminal.wait_for("› hello");
+    terminal.send_keys("\x10"); // ctrl-p
+    terminal.wait_for("what Enter would send");
+    terminal.wait_for("e.ts#tools");
+    terminal.wait_for("e.ts#guidelines");
+    terminal.leave();
+    project.home.wait_until_quiet();
+}
