@@ -34,6 +34,8 @@ pub struct ContextBrowser {
     pub(super) taking_back: TakingBack,
     pub(super) conversation: ConversationList,
     pub pipeline: PipelineRows,
+    /// It was opened and is read for the first time.
+    pub(super) pipeline_opens: bool,
     pub(super) bisecting: Option<Bisecting>,
     /// The layer that is chosen once its request is listed.
     pub(super) seeks: Option<String>,

@@ -25,6 +25,7 @@ impl Model {
     /// Lists what handlers did in the thread on the screen, and those there are.
     pub(super) fn show_pipeline(&mut self) -> Vec<Effect> {
         self.browser.preview = None;
+        (self.browser.pipeline, self.browser.pipeline_opens) = (PipelineRows::default(), true);
         self.pick(PickerKind::Pipeline, true);
         vec![self.read_pipeline()]
     }
@@ -41,7 +42,7 @@ impl Model {
             Ok(rows) => {
                 let newest = rows.asked.first().map(|row| PipelineRow::Asked(Arc::clone(row)));
                 self.browser.pipeline = rows;
-                let opens = self.pipeline_list().is_some_and(|picker| picker.loading);
+                let opens = std::mem::take(&mut self.browser.pipeline_opens);
                 self.refill(PickerKind::Pipeline);
                 let first = if self.stands_before().is_some() { Some(PipelineRow::Paused) } else { newest };
                 let is_first = |choice: &Choice| match (&first, choice) {

@@ -14,6 +14,7 @@ mod lines;
 mod obstacle;
 mod others;
 mod peek;
+mod pipeline;
 mod pointer;
 mod reading;
 mod resume;
