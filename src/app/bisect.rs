@@ -46,7 +46,7 @@ pub(super) async fn ask(setup: Arc<Setup>, asked: BisectAsked, begins: bool, mes
     let _ending = messages.send(Message::Bisect(asked, news)).await;
 }
 
-/// What it printed where it found something, and the last line beside that.
+/// What it printed where it found something, and the last thing that it told beside that.
 async fn run(
     setup: &Setup,
     asked: &BisectAsked,
@@ -71,9 +71,11 @@ async fn run(
         let Some(stderr) = stderr else { return last };
         let mut lines = BufReader::new(stderr).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            let line = line.trim_start_matches("error: ").to_owned();
-            let _ending = messages.send(Message::Bisect(asked.clone(), BisectNews::Line(line.clone()))).await;
-            last = line;
+            // A hint is for the command line, and says less than the mistake above it.
+            if !line.starts_with("hint: ") {
+                last = line.trim_start_matches("error: ").to_owned();
+                let _ending = messages.send(Message::Bisect(asked.clone(), BisectNews::Line(last.clone()))).await;
+            }
         }
         last
     };

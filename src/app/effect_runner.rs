@@ -372,13 +372,14 @@ impl EffectRunner {
 
     fn start(&mut self, new: NewThread, number: u64, first: Command) {
         let id = if let Command::SubmitHeld { held, .. } = &first { Some(held.thread_id.clone()) } else { None };
+        // Where no thread comes of it, the next one must not hear what was meant for this.
+        let commands = self.behind_first(number, first);
         match self.previewer.take(&self.launcher.layout, new, id) {
             Ok(thread_id) => {
                 let id = thread_id.clone();
                 let opened =
                     Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };
                 self.tell(opened);
-                let commands = self.behind_first(number, first);
                 self.connect(thread_id, 0, Reach::Start(commands));
             }
             Err(why) => self.tell(notice(Level::Error, why)),

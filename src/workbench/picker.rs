@@ -336,21 +336,12 @@ impl Picker {
     /// What is asked for while the chosen entry gets a name.
     #[must_use]
     pub fn names(&self) -> &'static str {
-        match self.kind {
-            PickerKind::Conversation => "label: ",
-            PickerKind::Layers => "check: ",
-            PickerKind::Palette
-            | PickerKind::Models
-            | PickerKind::Threads
-            | PickerKind::Themes
-            | PickerKind::History
-            | PickerKind::Directives
-            | PickerKind::Items
-            | PickerKind::Queue
-            | PickerKind::Changes
-            | PickerKind::Trust
-            | PickerKind::Pipeline
-            | PickerKind::Bisect => "rename: ",
+        if self.kind == PickerKind::Conversation {
+            "label: "
+        } else if self.kind == PickerKind::Layers {
+            "check: "
+        } else {
+            "rename: "
         }
     }
 

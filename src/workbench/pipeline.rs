@@ -182,11 +182,17 @@ impl Model {
         Some(Effect::ReadPipeline { id, what })
     }
 
-    /// What is shown of the chosen handler, in words.
+    fn shows_again(&self) -> bool {
+        self.browser.preview.as_ref().is_some_and(|shown| shown.id.ends_with(AGAIN))
+    }
+
+    /// What is shown of the chosen handler, in words, and whether it is a difference.
     #[must_use]
-    pub fn step_shows(&self) -> &'static str {
-        let again = self.browser.preview.as_ref().is_some_and(|shown| shown.id.ends_with(AGAIN));
-        if again { "asked again" } else { self.browser.step_view.title() }
+    pub fn step_shows(&self) -> (&'static str, bool) {
+        if self.shows_again() {
+            return ("asked again", true);
+        }
+        (self.browser.step_view.title(), self.browser.step_view == StepView::Difference)
     }
 
     /// Does what a command does with the chosen row.
@@ -194,8 +200,8 @@ impl Model {
         let Some(row) = self.chosen_step().cloned() else { return Vec::new() };
         let done = match (command, row) {
             (CommandId::StepView, _) => {
-                let again = self.browser.preview.as_ref().is_some_and(|shown| shown.id.ends_with(AGAIN));
-                self.browser.step_view = if again { StepView::default() } else { self.browser.step_view.next() };
+                self.browser.step_view =
+                    if self.shows_again() { StepView::default() } else { self.browser.step_view.next() };
                 self.browser.preview = None;
                 Ok(Vec::new())
             }

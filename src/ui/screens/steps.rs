@@ -152,9 +152,9 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
             for line in step.said.lines().take(height / 4) {
                 put(&mut rows, width, &format!("│ {line}"), Role::TextMuted);
             }
-            put(&mut rows, width, model.step_shows(), Role::TextMuted);
+            let (told, differs) = model.step_shows();
+            put(&mut rows, width, told, Role::TextMuted);
             rows.end_row();
-            let differs = model.step_shows() != "what it got" && model.step_shows() != "what it made of that";
             text(shown, width, height, if differs { change_role } else { |_| Role::Text }, &mut rows);
         }
         Some(PipelineRow::Printed(printed)) => {
