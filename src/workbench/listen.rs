@@ -472,7 +472,7 @@ impl Model {
         self.follow_approvals();
         self.show_queue();
         let lists = changed && super::geometry::shows_panel(self);
-        self.pipeline_moved(handled.as_ref()).into_iter().chain(lists.then_some(Effect::LoadThreads)).collect()
+        self.pipeline_moved(handled.as_ref(), changed).into_iter().chain(lists.then_some(Effect::LoadThreads)).collect()
     }
 }
 

@@ -57,8 +57,9 @@ impl Model {
         }
     }
 
-    /// The worker told how the thread stands now, where `before` was waited for before.
-    pub(super) fn pipeline_moved(&mut self, before: Option<&Handling>) -> Option<Effect> {
+    /// The worker told how the thread stands now, where `before` was waited for before. `turned` tells whether it works now and did
+    /// not, or the other way round.
+    pub(super) fn pipeline_moved(&mut self, before: Option<&Handling>, turned: bool) -> Option<Effect> {
         let now = self.view.handling().cloned();
         let paused = now.as_ref().is_some_and(|now| now.paused.is_some());
         let is_new = now.as_ref() != before;
@@ -77,8 +78,8 @@ impl Model {
         {
             picker.choose(|choice| *choice == Choice::Pipeline(PipelineRow::Paused));
         }
-        // What was waited for is over, and perhaps recorded.
-        (is_new && (paused || now.is_none())).then(|| self.read_pipeline())
+        // What was waited for is over, and perhaps recorded. Handlers that answer at once are in no state.
+        (turned || is_new && (paused || now.is_none())).then(|| self.read_pipeline())
     }
 
     fn pipeline_list(&mut self) -> Option<&mut Picker> {

@@ -46,6 +46,17 @@ fn the_newest_handler_is_chosen_whatever_is_told_while_the_list_is_read() {
 }
 
 #[test]
+fn what_handlers_did_that_answered_at_once_is_listed_when_the_turn_is_over() {
+    let mut session = connected();
+    session.state(Status::Running, Vec::new());
+    session.write("/pipeline").keys("enter");
+    session.tell(Message::Pipeline(Some(id()), Ok(rows())));
+    session.state(Status::Waiting, Vec::new());
+    let read = |effect: &Effect| matches!(effect, Effect::LoadPipeline { .. });
+    assert!(session.effects().iter().any(read), "{:?}", session.effects());
+}
+
+#[test]
 fn a_breakpoint_is_on_and_off_by_one_key_and_a_new_worker_hears_of_it_first() {
     let mut session = session();
     session.write("/pipeline").keys("enter");
