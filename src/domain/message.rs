@@ -5,7 +5,7 @@ use super::attachment::Attachment;
 use super::custom_message::CustomMessage;
 use super::id::{CallId, ContentHash};
 use super::image::{IMAGE_TOKENS, Image};
-use super::said::Said;
+use super::message_facts::MessageFacts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -266,7 +266,7 @@ pub struct Entry {
     pub tokens: Tokens,
     /// When it was said, where that is known. Requests are the same whenever it was.
     #[serde(skip)]
-    pub said: Option<Arc<Said>>,
+    pub said: Option<Arc<MessageFacts>>,
 }
 
 /// The same words are the same entry, whenever they were said.
@@ -286,7 +286,7 @@ impl Entry {
 
     /// The same, of which it is known when it was said.
     #[must_use]
-    pub fn said(message: Message, said: Said) -> Self {
+    pub fn said(message: Message, said: MessageFacts) -> Self {
         Self { said: Some(Arc::new(said)), ..Self::new(message) }
     }
 }

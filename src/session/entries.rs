@@ -6,8 +6,8 @@
 use super::tools_of_pi;
 use crate::domain::conversation::entry_at;
 use crate::domain::{
-    AnswerFacts, ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, PromptEvent, Record, RequestEvent,
-    Role, Said, SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent,
+    AnswerFacts, ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, MessageFacts, PromptEvent, Record,
+    RequestEvent, Role, SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent,
 };
 use crate::pipeline::{Forms, image, to_json};
 use crate::ports::StoreError;
@@ -174,7 +174,7 @@ impl Entries {
     }
 
     fn say(&mut self, offset: u64, at: Timestamp, message: Message, answer: Option<AnswerFacts>) {
-        let said = Entry::said(message, Said { answer, ..Said::at(at) });
+        let said = Entry::said(message, MessageFacts { answer, ..MessageFacts::at(at) });
         for told in to_json(&[said], &Forms::default()) {
             self.push(offset, at, json!({"type": "message", "message": told}));
         }

@@ -6,7 +6,7 @@ use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
 use crate::domain::{
-    ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, Role, Said, Steering, ToolCall, ToolEvent,
+    ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, MessageFacts, Role, Steering, ToolCall, ToolEvent,
 };
 use serde_json::Value;
 
@@ -244,6 +244,6 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
         if let CallStage::Done(block) = staged.stage { Some((block, staged.done_at)) } else { None }
     };
     let (blocks, results) = std::mem::take(calls).into_iter().filter_map(result).unzip();
-    thread.push_said(Message { role: Role::User, blocks }, Said { results, ..Said::at(now) });
+    thread.push_said(Message { role: Role::User, blocks }, MessageFacts { results, ..MessageFacts::at(now) });
     Answered::All { stopping }
 }

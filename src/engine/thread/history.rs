@@ -1,7 +1,7 @@
 //! What was said in a thread, and what joins that next.
 
 use super::state::Thread;
-use crate::domain::{AnswerFacts, CustomMessage, Entry, Message, Said};
+use crate::domain::{AnswerFacts, CustomMessage, Entry, Message, MessageFacts};
 
 impl Thread {
     /// What joins the history together with the next prompt: before it, then behind it.
@@ -25,19 +25,19 @@ impl Thread {
     }
 
     pub(super) fn push(&mut self, message: Message) {
-        self.push_said(message, Said::at(self.now));
+        self.push_said(message, MessageFacts::at(self.now));
     }
 
     /// An answer that has just ended.
     pub(super) fn answer(&self, message: Message, answer: AnswerFacts) -> Entry {
-        Entry::said(message, Said { answer: Some(answer), ..Said::at(self.now) })
+        Entry::said(message, MessageFacts { answer: Some(answer), ..MessageFacts::at(self.now) })
     }
 
     pub(super) fn push_answer(&mut self, message: Message, answer: AnswerFacts) {
         self.push_entry(self.answer(message, answer));
     }
 
-    pub(super) fn push_said(&mut self, message: Message, said: Said) {
+    pub(super) fn push_said(&mut self, message: Message, said: MessageFacts) {
         self.push_entry(Entry::said(message, said));
     }
 

@@ -7,7 +7,7 @@ use super::id::ModelRef;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct MessageFacts {
     /// When it joined the conversation: of an answer, when that had ended.
     pub at: Timestamp,
     /// When each of the results in it was there, in their order.
@@ -26,7 +26,7 @@ pub struct AnswerFacts {
     pub stop: StopReason,
 }
 
-impl Said {
+impl MessageFacts {
     #[must_use]
     pub fn at(at: Timestamp) -> Self {
         Self { at, ..Self::default() }
