@@ -10,7 +10,7 @@ use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
 use crate::items::provider_query::QueryTarget;
-use crate::items::{Directive, Items, Kind, Knowledge, Spaces};
+use crate::items::{self, Directive, Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -251,8 +251,9 @@ impl Runnable {
         for folder in FOLDERS.into_iter().chain([OF_PI]) {
             look.folder(folder)?;
         }
-        look.commands(root)?;
-        look.handlers(root)?;
+        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Knowledge, Kind::Directive]);
+        look.commands(root, &items)?;
+        look.handlers(root, &items)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
         let Look { files, states, commands, handlers, .. } = look;
         Ok((!files.is_empty()).then_some(Self { files, hash, states, commands, handlers }))
@@ -295,13 +296,14 @@ impl Look {
 
     /// Knowledge whose metadata holds a command, found and read as whoever plans a context finds and reads it, and what
     /// its command names. What another file hides counts too: the project may lose that one.
-    fn commands(&mut self, root: &Path) -> io::Result<()> {
-        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Knowledge]);
-        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-        for item in all.filter(|item| items.space(item) == Space::Project) {
+    fn commands(&mut self, root: &Path, items: &Items) -> io::Result<()> {
+        for item in of_project(items, Kind::Knowledge) {
             // What does not read now is nobody's command now.
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
+            if !may_hold(&text, &QueryTarget::KEYS) {
+                continue;
+            }
             let (knowledge, _told_elsewhere) = Knowledge::parse(&text, &items.file(item));
             let Some(target) = QueryTarget::of(&knowledge.metadata) else { continue };
             let words = target.words();
@@ -313,25 +315,25 @@ impl Look {
     }
 
     /// What the commands of the pipeline's handlers name.
-    fn handlers(&mut self, root: &Path) -> io::Result<()> {
-        let items = Items::list_kinds(&Spaces::new(root, root, []), &[]);
-        for handler in Handlers::read(&items).handlers {
+    fn handlers(&mut self, root: &Path, items: &Items) -> io::Result<()> {
+        for handler in Handlers::read(items).handlers {
             if let Action::Command(words) = handler.action {
                 self.words(root, &words)?;
                 self.handlers.insert(words);
             }
         }
-        self.directives(root)
+        self.directives(root, items)
     }
 
     /// The commands of handlers that directives bring, and what these name. What else a directive says runs nothing, so it
     /// does not count here.
-    fn directives(&mut self, root: &Path) -> io::Result<()> {
-        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Directive]);
-        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-        for item in all.filter(|item| items.space(item) == Space::Project) {
+    fn directives(&mut self, root: &Path, items: &Items) -> io::Result<()> {
+        for item in of_project(items, Kind::Directive) {
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
+            if !may_hold(&text, &["handlers"]) {
+                continue;
+            }
             let handlers = Directive::parse(&text, &items.file(item)).0.handlers.into_iter();
             let command = |(line, action)| if let Action::Command(words) = action { Some((line, words)) } else { None };
             let commands: Vec<_> = handlers.filter_map(|one| command((one.line, one.action))).collect();
@@ -440,6 +442,18 @@ impl Look {
         }
         Ok(())
     }
+}
+
+/// Whether one of these keys may stand in this text, which costs much less to know than reading it: all is looked at
+/// whenever a command is about to run. With a backslash a key may be spelled in any way.
+fn may_hold(text: &str, keys: &[&str]) -> bool {
+    text.contains('\\') || keys.iter().any(|key| text.contains(key))
+}
+
+/// All items of the project, those that another file hides as well.
+fn of_project(items: &Items, kind: Kind) -> impl Iterator<Item = &items::Item> {
+    let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+    all.filter(move |item| item.kind == kind && items.space(item) == Space::Project)
 }
 
 /// Whether an editor made this file beside one that is open in it, and takes it away again: vim's swap file, by its name

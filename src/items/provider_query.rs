@@ -19,16 +19,20 @@ pub enum QueryTarget {
 }
 
 impl QueryTarget {
+    /// The keys of metadata that ask something.
+    pub const KEYS: [&str; 2] = ["command", "resource"];
+
     /// What `metadata` asks, also where it is not asked as it should be; none where it asks nothing.
     #[must_use]
     pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
+        let [command, resource] = Self::KEYS;
         let given = |key: &str| metadata.get(key).filter(|value| !value.is_null());
-        if let Some(command) = given("command") {
+        if let Some(command) = given(command) {
             let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
             return Some(Self::Command(words.map(str::to_owned).collect()));
         }
         // What is no mapping is a word of a person's own.
-        let resource = given("resource").filter(|resource| resource.is_object())?;
+        let resource = given(resource).filter(|resource| resource.is_object())?;
         let word = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let server = word("server");
         let server = if server.contains('/') { server } else { format!("mcp/servers/{server}") };

@@ -20,16 +20,20 @@ use crate::items::{self, Items, Kind, Knowledge};
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use crate::ports::tools::Waiting;
-use crate::tools::program::Program;
+use crate::tools::program::{Prepared, Program};
 use crate::tools::{Environment, Keeper, NoTools, Sandbox};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// No text grows longer by its edits, in bytes.
 const LONGEST_TEXT: usize = 4 << 20;
+
+/// So long a keeper waits that was called ahead of its handler.
+const WAITS: Duration = Duration::from_secs(2);
 
 /// See the module.
 struct FileHandlers {
@@ -45,7 +49,12 @@ struct FileHandlers {
     /// What is written, and how the files were then.
     read: RwLock<(Arc<Known>, Vec<Stamp>)>,
     files: Vec<PathBuf>,
+    /// The program of the handler that is likely to be asked next.
+    ahead: Ahead,
 }
+
+/// A program whose keeper was called ahead, and when.
+type Ahead = Arc<Mutex<Option<(Prepared, Instant)>>>;
 
 /// Handlers as they were read.
 struct Known {
@@ -175,6 +184,7 @@ impl FileHandlers {
             sandbox: setup.sandbox(),
             read: RwLock::new((Arc::new(read.into()), stamps)),
             files,
+            ahead: Ahead::default(),
         }
     }
 
@@ -209,7 +219,51 @@ impl FileHandlers {
         judged.await.unwrap_or(false)
     }
 
-    async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
+    fn program(&self, words: &[String]) -> Result<Prepared, String> {
+        let confined = self.sandbox.mode == SandboxMode::Require;
+        let program = Program {
+            words: words.to_vec(),
+            folder: self.root.clone(),
+            environment: self.environment.clone(),
+            keeper: Keeper::Process(program().map_err(|error| error.to_string())?),
+            confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
+        };
+        program.prepare()
+    }
+
+    /// The program of `words`, called ahead or now.
+    fn called(&self, words: &[String]) -> Result<Prepared, String> {
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match ahead {
+            Some((prepared, _)) if prepared.words() == words => Ok(prepared),
+            Some(_) | None => self.program(words),
+        }
+    }
+
+    /// Has the keeper wait whose command is asked after `asked` at its stage, for a moment at most. Nobody needs to know
+    /// whether that is so: nothing of the command runs until it is asked, and it is asked only if it is trusted then.
+    fn call_ahead(&self, known: &Known, asked: &Written) {
+        let behind = known
+            .handlers
+            .iter()
+            .filter(|one| one.stage == asked.stage)
+            .skip_while(|one| !std::ptr::eq(*one, asked))
+            .skip(1);
+        let next =
+            behind.filter_map(|one| if let Action::Command(words) = &one.action { Some(words) } else { None }).next();
+        let Some(Ok(prepared)) = next.map(|words| self.program(words)) else { return };
+        let now = Instant::now();
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some((prepared, now));
+        let ahead = Arc::downgrade(&self.ahead);
+        tokio::spawn(async move {
+            tokio::time::sleep(WAITS).await;
+            let Some(ahead) = ahead.upgrade() else { return };
+            let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            let _not_asked = ahead.take_if(|(_, since)| *since == now);
+        });
+    }
+
+    async fn answer(&self, known: &Known, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
         let event = &call.event;
         let value = match &written.action {
             Action::Handled => json!({"action": "handled"}),
@@ -234,21 +288,15 @@ impl FileHandlers {
                 json!({"messages": newest(all, *count)})
             }
             Action::Command(words) => {
-                let confined = self.sandbox.mode == SandboxMode::Require;
-                let asked = Program {
-                    words: words.clone(),
-                    folder: self.root.clone(),
-                    environment: self.environment.clone(),
-                    keeper: Keeper::Process(program().map_err(|error| error.to_string())?),
-                    confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
-                };
                 let mut question = Value::clone(event);
                 if let Value::Object(map) = &mut question {
                     map.insert("preview".to_owned(), call.preview.into());
                     map.insert("thread".to_owned(), call.facts.clone());
                     map.insert("cwd".to_owned(), self.root.display().to_string().into());
                 }
-                return asked.ask(&question).await;
+                let asked = self.called(words)?;
+                let (answer, ()) = tokio::join!(asked.ask(&question), async { self.call_ahead(known, written) });
+                return answer;
             }
         };
         Ok((value, String::new()))
@@ -540,7 +588,7 @@ impl FileHandlers {
             let reason = "you have not trusted this project (levain trust)".to_owned();
             return Ok(HandlerReply::Refused { reason });
         }
-        let (value, said) = self.answer(written, call).await?;
+        let (value, said) = self.answer(&known, written, call).await?;
         Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
     }
 }

@@ -105,6 +105,20 @@ impl Drop for Running {
 }
 
 impl Running {
+    /// Lets it go once its process is in the log.
+    async fn let_go(&mut self, launch: &Launch<'_>, input: Input, listener: &dyn ToolListener) -> Result<(), Failed> {
+        if !listener.started(self.process.clone()).await {
+            return Err(Failed("The command was not started: its process could not be recorded.".into()));
+        }
+        let start = Start { input, confinement: launch.confinement.clone() };
+        let mut line = serde_json::to_vec(&start).map_err(not_started)?;
+        line.push(b'\n');
+        if let Some(gate) = self.gate.as_mut() {
+            gate.write_all(&line).await.map_err(not_started)?;
+        }
+        Ok(())
+    }
+
     /// Asks it to end.
     fn ask(&self) {
         self.signal(Signal::TERM);
@@ -152,9 +166,16 @@ impl Keeper {
         &self,
         launch: &Launch<'_>,
         input: Input,
-        (stdout, stderr): (Stdio, Stdio),
+        outputs: (Stdio, Stdio),
         listener: &dyn ToolListener,
     ) -> Result<Running, Failed> {
+        let mut running = self.make(launch, outputs)?;
+        running.let_go(launch, input, listener).await?;
+        Ok(running)
+    }
+
+    /// Makes a process for `words`, which waits.
+    fn make(&self, launch: &Launch<'_>, (stdout, stderr): (Stdio, Stdio)) -> Result<Running, Failed> {
         let mut command = match self {
             Self::Process(program) => {
                 let mut command = Command::new(program);
@@ -181,21 +202,27 @@ impl Keeper {
             .stdout(stdout)
             .stderr(stderr);
         let mut child = command.spawn().map_err(not_started)?;
-        // It holds the writing ends of pipes, which must close with the command.
-        drop(command);
         let process = process::identify(child.id().unwrap_or_default());
         let gate = child.stdin.take();
-        let mut running = Running { child, process, gate, kept: matches!(self, Self::Process(_)) };
-        if !listener.started(process).await {
-            return Err(Failed("The command was not started: its process could not be recorded.".into()));
-        }
-        let start = Start { input, confinement: launch.confinement.clone() };
-        let mut line = serde_json::to_vec(&start).map_err(not_started)?;
-        line.push(b'\n');
-        if let Some(gate) = running.gate.as_mut() {
-            gate.write_all(&line).await.map_err(not_started)?;
-        }
-        Ok(running)
+        Ok(Running { child, process, gate, kept: matches!(self, Self::Process(_)) })
+    }
+
+    /// Makes a process that waits, with pipes for what it will print.
+    ///
+    /// # Errors
+    /// Why it was not made.
+    pub(super) fn prepare(&self, launch: &Launch<'_>) -> Result<Prepared, Failed> {
+        let (reader, writer) = std::io::pipe().map_err(not_started)?;
+        let (stdout, second) = if launch.apart {
+            let (results, out) = std::io::pipe().map_err(not_started)?;
+            (Stdio::from(out), Some(results))
+        } else {
+            (writer.try_clone().map_err(not_started)?.into(), None)
+        };
+        let running = self.make(launch, (stdout, writer.into()))?;
+        let reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
+        let results = second.map(|fd| pipe::Receiver::from_owned_fd(fd.into())).transpose().map_err(not_started)?;
+        Ok(Prepared { running, reader, results })
     }
 
     /// Runs a command to its end, or until `stop` is over.
@@ -205,17 +232,31 @@ impl Keeper {
         stop: impl Future<Output = ()>,
         listener: &dyn ToolListener,
     ) -> Result<Finished, Failed> {
-        let (reader, writer) = std::io::pipe().map_err(not_started)?;
-        let (stdout, second) = if launch.apart {
-            let (results, out) = std::io::pipe().map_err(not_started)?;
-            (Stdio::from(out), Some(results))
-        } else {
-            (writer.try_clone().map_err(not_started)?.into(), None)
-        };
+        self.prepare(&launch)?.run(launch, stop, listener).await
+    }
+}
+
+/// A command that waits to be let go. Dropping it ends the process.
+pub(super) struct Prepared {
+    running: Running,
+    /// What it will print.
+    reader: pipe::Receiver,
+    /// What it will print as results, where these are told apart.
+    results: Option<pipe::Receiver>,
+}
+
+impl Prepared {
+    /// Runs it to its end, or until `stop` is over. It was prepared for this `launch`, but for what it reads.
+    pub(super) async fn run(
+        self,
+        launch: Launch<'_>,
+        stop: impl Future<Output = ()>,
+        listener: &dyn ToolListener,
+    ) -> Result<Finished, Failed> {
+        let Self { mut running, mut reader, mut results } = self;
+        let deadline = Instant::now() + launch.longest;
         let size = launch.input.as_ref().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        let input = size.map_or(Input::Nothing, Input::Bytes);
-        let begun = Instant::now();
-        let mut running = self.start(&launch, input, (stdout, writer.into()), listener).await?;
+        running.let_go(&launch, size.map_or(Input::Nothing, Input::Bytes), listener).await?;
         let gate = running.gate.take();
         let bytes = launch.input.clone().unwrap_or_default();
         // Written beside reading: a command may print before it reads. The keeper's input stays open until the end.
@@ -225,14 +266,11 @@ impl Keeper {
             let _gone = gate.write_all(&bytes).await;
             kept.then_some(gate)
         };
-        let mut reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
-        let mut results = second.map(|fd| pipe::Receiver::from_owned_fd(fd.into())).transpose().map_err(not_started)?;
         let mut output = Output::new(launch.spill.clone());
         if launch.whole {
             output.open();
         }
         let mut heard = Heard { output, result: Vec::new() };
-        let deadline = begun + launch.longest;
         let pipes = (&mut reader, results.as_mut());
         let ended = watch(&mut running, pipes, &mut heard, listener, (deadline, stop), feed).await;
         let _somebody_holds_it = timeout(LAST_WORDS, drain(&mut reader, results.as_mut(), &mut heard)).await;

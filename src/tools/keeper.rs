@@ -64,17 +64,18 @@ pub fn answer() -> Option<Result<ExitCode, String>> {
 
 fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
     let told = |error: io::Error| error.to_string();
-    let mut line = String::new();
-    if io::stdin().lock().read_line(&mut line).map_err(told)? == 0 {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let Start { input, confinement } = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+    // Whoever calls may have called ahead, so all that can be done before the line is.
     let _core = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| told(error.into()))?;
     let ended = signals(signal_hook::consts::SIGCHLD)?;
     let asked = PASSED_ON.iter().map(|signal| Ok((signals(signal.as_raw())?, *signal)));
     let asked = asked.collect::<Result<Vec<_>, String>>()?;
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line).map_err(told)? == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Start { input, confinement } = serde_json::from_str(&line).map_err(|error| error.to_string())?;
     let confined = confinement.as_ref().map(Confined::prepare).transpose()?;
     let started = start(command, input, confinement.as_ref(), confined.as_ref());
     let (pid, pipe) = match started {
@@ -126,8 +127,8 @@ fn signals(signal: i32) -> Result<UnixStream, String> {
     Ok(reader)
 }
 
-/// Starts the command in a group of its own, confined where that is asked for: in a thread of its own, whose limits it
-/// inherits and the keeper does not.
+/// Starts the command in a group of its own, confined where that is asked for: then in a thread of its own, whose limits
+/// it inherits and the keeper does not.
 fn start(
     mut words: Vec<OsString>,
     input: Input,
@@ -157,7 +158,10 @@ fn start(
         }
         command.spawn().map_err(|error| format!("{}: {error}", program.to_string_lossy()))
     };
-    let started = std::thread::scope(|scope| scope.spawn(&mut go).join());
+    let started = match confinement {
+        None => Ok(go()),
+        Some(_) => std::thread::scope(|scope| scope.spawn(&mut go).join()),
+    };
     let mut child = started.map_err(|_panicked| "the keeper failed inside".to_owned())??;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("it has no process")?;
     Ok((pid, child.stdin.take()))

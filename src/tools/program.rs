@@ -1,13 +1,14 @@
 //! A program that is asked something beside a thread's tools, such as a handler of the pipeline: JSON in, JSON out.
 
 use super::Environment;
-use super::command::{Ended, Keeper, Launch, ending};
+use super::command::{self, Ended, Keeper, Launch, ending};
 use super::sandbox::Confinement;
 use crate::domain::Persona;
 use crate::domain::event::Process;
 use crate::ports::ToolListener;
 use crate::ports::tools::Waiting;
 use serde_json::Value;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -89,33 +90,62 @@ impl Program {
         }
     }
 
+    /// Has its keeper wait for being asked: that takes longer to start than most programs take to answer.
+    ///
+    /// # Errors
+    /// Why it could not be started.
+    pub fn prepare(self) -> Result<Prepared, String> {
+        let keeper = self.keeper.prepare(&self.launch(None, LONGEST)).map_err(|failed| failed.0)?;
+        Ok(Prepared { program: self, keeper })
+    }
+}
+
+/// A program whose keeper waits. Nothing of it has run; dropping it ends the keeper.
+pub struct Prepared {
+    program: Program,
+    keeper: command::Prepared,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Prepared").field("words", &self.program.words).finish_non_exhaustive()
+    }
+}
+
+impl Prepared {
+    /// The program and its arguments.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.program.words
+    }
+
     /// Gives it `question` on its input and reads its answer, with what it said on its error output. An empty answer is
     /// null. Losing the future ends the program with all that it started.
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn ask(&self, question: &Value) -> Result<(Value, String), String> {
-        let program = self.words.first().cloned().unwrap_or_default();
-        let launch = self.launch(Some(question.to_string().into_bytes()), LONGEST);
+    pub async fn ask(self, question: &Value) -> Result<(Value, String), String> {
+        let name = self.program.words.first().map_or("", String::as_str);
+        let launch = self.program.launch(Some(question.to_string().into_bytes()), LONGEST);
         let finished = self.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
         let said = finished.output.finish(|_spilled| String::new());
         let said = said.get(said.ceil_char_boundary(said.len().saturating_sub(SAID))..).unwrap_or_default().to_owned();
         if let Some(how) = ending(&finished.ended, LONGEST) {
             let why = said.lines().last().unwrap_or_default().trim();
             let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-            return Err(format!("`{program}` failed ({how}){why}"));
+            return Err(format!("`{name}` failed ({how}){why}"));
         }
         debug_assert!(matches!(finished.ended, Ended::Itself(_)));
         let answer = finished.result;
         if answer.len() > LONGEST_ANSWER {
-            return Err(format!("`{program}` answered more than {} MB", LONGEST_ANSWER >> 20));
+            return Err(format!("`{name}` answered more than {} MB", LONGEST_ANSWER >> 20));
         }
         if answer.iter().all(u8::is_ascii_whitespace) {
             return Ok((Value::Null, said));
         }
         match serde_json::from_slice(&answer) {
             Ok(value) => Ok((value, said)),
-            Err(error) => Err(format!("`{program}` did not answer with JSON: {error}")),
+            Err(error) => Err(format!("`{name}` did not answer with JSON: {error}")),
         }
     }
 }
