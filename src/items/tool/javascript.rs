@@ -1,83 +1,26 @@
 //! JavaScript and TypeScript tools: constants at the top of the module, from the syntax tree. Nothing is run.
 //!
-//! One grammar serves for both, since JavaScript is a part of TypeScript. The parser goes on behind mistakes; what they
-//! cost is told.
+//! One grammar serves for both, since JavaScript is a part of TypeScript.
 
+use super::syntax::{self, DEEPEST, letter_of, text_of};
 use super::{Named, Said};
 use crate::domain::{Problem, Severity};
-use crate::items::brackets::is_shallow;
 use serde_json::{Map, Value};
-use std::ops::ControlFlow;
 use std::path::Path;
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
-
-/// Longest file that is read, in bytes. Tools are shorter; bundles and generated tables are no tools.
-const LONGEST: usize = 128 << 10;
-
-/// Deeper values are left out.
-const DEEPEST: usize = 64;
-
-/// The parser asks after every hundred steps whether to go on. Text that is written by people takes a few steps a byte;
-/// this allows ten, and some for the start.
-fn most_asked(text: &str) -> usize {
-    text.len() / 10 + 1_000
-}
+use tree_sitter::Node;
 
 pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said {
     let mut said = Said::default();
-    let mut warn = |line: Option<u32>, message: &str, remedy: &str| {
-        problems.push(Problem::at(file, line, Severity::Warning, message, remedy));
-    };
-    if text.len() > LONGEST {
-        let message = "is longer than 128 kB, so levain did not read its metadata";
-        warn(None, message, "move its data into a file of its own");
-        return said;
-    }
-    let Some(tree) = Some(text).filter(|text| is_shallow(text)).and_then(parse) else {
-        let message = "is too complex to parse, so levain did not read its metadata";
-        warn(None, message, "move its data into a file of its own");
-        return said;
-    };
+    let language = tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into();
+    let mistake = (Severity::Warning, "cannot be parsed here");
+    let Some(tree) = syntax::tree(text, &language, file, mistake, problems) else { return said };
     let root = tree.root_node();
-    if let Some(line) = first_mistake(root) {
-        warn(Some(line), "cannot be parsed here", "fix that line");
-    }
     let mut reader = Module { text, said: &mut said };
     let mut cursor = root.walk();
     for statement in root.named_children(&mut cursor) {
         reader.statement(statement);
     }
     said
-}
-
-fn parse(text: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()).ok()?;
-    let bytes = text.as_bytes();
-    let mut left = most_asked(text);
-    let mut patience = |_: &tree_sitter::ParseState| {
-        left = left.saturating_sub(1);
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut patience);
-    parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
-}
-
-/// The line of the first thing the grammar does not know, from 1.
-fn first_mistake(root: Node<'_>) -> Option<u32> {
-    let mut node = root.has_error().then_some(root)?;
-    // Down to the innermost that holds it.
-    loop {
-        let mut cursor = node.walk();
-        let wrong = node.children(&mut cursor).find(|child| child.has_error() || child.is_missing());
-        match wrong {
-            Some(child) if !child.is_error() && !child.is_missing() => node = child,
-            found => {
-                let row = found.unwrap_or(node).start_position().row;
-                return Some(u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1));
-            }
-        }
-    }
 }
 
 struct Module<'a> {
@@ -271,10 +214,6 @@ fn plain(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
-fn text_of<'a>(text: &'a str, node: Node<'_>) -> &'a str {
-    text.get(node.byte_range()).unwrap_or_default()
-}
-
 /// The name of a property, where it is written out.
 fn name_of(text: &str, key: Node<'_>) -> Option<String> {
     let written = text_of(text, key);
@@ -319,15 +258,15 @@ fn unescaped(written: &str) -> String {
             Some('f') => out.push('\u{c}'),
             Some('v') => out.push('\u{b}'),
             Some('0') => out.push('\0'),
-            Some('x') => out.extend(code(&letters.by_ref().take(2).collect::<String>())),
+            Some('x') => out.extend(letter_of(&letters.by_ref().take(2).collect::<String>())),
             Some('u') => {
                 let mut ahead = letters.clone();
                 if ahead.next() == Some('{') {
                     let digits: String = ahead.by_ref().take_while(|letter| *letter != '}').collect();
                     letters = ahead;
-                    out.extend(code(&digits));
+                    out.extend(letter_of(&digits));
                 } else {
-                    out.extend(code(&letters.by_ref().take(4).collect::<String>()));
+                    out.extend(letter_of(&letters.by_ref().take(4).collect::<String>()));
                 }
             }
             // A line that goes on.
@@ -336,8 +275,4 @@ fn unescaped(written: &str) -> String {
         }
     }
     out
-}
-
-fn code(digits: &str) -> Option<char> {
-    u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)
 }

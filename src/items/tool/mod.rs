@@ -3,6 +3,7 @@
 mod javascript;
 mod python;
 mod script;
+mod syntax;
 #[cfg(test)]
 mod tests;
 

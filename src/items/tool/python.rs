@@ -1,61 +1,30 @@
 //! Python tools: assignments of literals at the top of the module, from the syntax tree. Nothing is run.
-//!
-//! The parser promises no stability and stays behind this file.
-#![expect(clippy::wildcard_enum_match_arm, reason = "of a hundred forms of syntax a dozen are literals")]
 
+use super::syntax::{self, DEEPEST, letter_of, text_of};
 use super::{Named, Said};
 use crate::domain::{Problem, Severity};
-use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{Expr, Number, Operator, Stmt, UnaryOp};
-use ruff_python_parser::{Mode, ParseOptions, lexer, parse_unchecked};
 use serde_json::{Map, Value};
 use std::path::Path;
-
-/// Longest file that is read as Python, in bytes. Tools are shorter; generated tables are no tools.
-const LONGEST: usize = 1 << 20;
-
-/// Deepest syntax tree. Written code stays below a tenth of it.
-const DEEPEST: usize = 1_000;
-
-/// Deeper values are left out.
-const DEEPEST_VALUE: usize = 64;
+use tree_sitter::Node;
 
 pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said {
     let mut said = Said::default();
-    if text.len() > LONGEST {
-        let message = "is longer than a megabyte, so levain did not read its metadata";
-        problems.push(Problem::at(file, None, Severity::Warning, message, "move its data into a file of its own"));
-        return said;
-    }
-    if !is_shallow(text) {
-        let message = "is nested too deeply, so levain did not read its metadata";
-        problems.push(Problem::at(file, None, Severity::Warning, message, "move its data into a file of its own"));
-        return said;
-    }
-    let parsed = parse_unchecked(text, ParseOptions::from(Mode::Module));
-    if let Some(error) = parsed.errors().first() {
-        let before = text.get(..usize::from(error.location.start())).unwrap_or_default();
-        let line = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1);
-        let message = format!("is not valid Python: {}", error.error);
-        problems.push(Problem::at(file, line, Severity::Error, message, "fix that line"));
-    }
-    let Some(module) = parsed.syntax().as_module() else { return said };
-    for (index, statement) in module.body.iter().enumerate() {
-        match statement {
-            Stmt::Assign(assign) => {
-                for target in &assign.targets {
-                    said.assign(target, &assign.value);
-                }
-            }
-            Stmt::AnnAssign(assign) => {
-                if let Some(value) = &assign.value {
-                    said.assign(&assign.target, value);
-                }
-            }
-            Stmt::Expr(expression) if index == 0 => {
-                if let Expr::StringLiteral(text) = expression.value.as_ref() {
-                    said.docstring = Some(text.value.to_str().trim().to_owned());
-                }
+    let language = tree_sitter_python::LANGUAGE.into();
+    let mistake = (Severity::Error, "is not valid Python here");
+    let Some(tree) = syntax::tree(text, &language, file, mistake, problems) else { return said };
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let statements = root.named_children(&mut cursor).filter(|child| child.kind() != "comment");
+    for (index, statement) in statements.enumerate() {
+        let Some(inner) = statement.named_child(0).filter(|_| statement.kind() == "expression_statement") else {
+            continue;
+        };
+        match inner.kind() {
+            "assignment" => drop(said.assign(text, inner, 0)),
+            "string" | "concatenated_string" if index == 0 => {
+                let mut reader = Reader { text, known: &said.values, whole: true, named: said.named };
+                let docstring = reader.value(inner, 0);
+                said.docstring = docstring.as_ref().and_then(Value::as_str).map(|text| text.trim().to_owned());
             }
             _ => {}
         }
@@ -63,138 +32,195 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
     said
 }
 
-/// Whether the syntax tree stays shallow enough to be walked and dropped, which both recurse. Judged by tokens: within
-/// one statement each can go one deeper, and a comma comes back up to its bracket.
-fn is_shallow(text: &str) -> bool {
-    let mut tokens = lexer::lex(text, Mode::Module);
-    let mut levels = vec![0_usize];
-    let mut depth = 0;
-    loop {
-        match tokens.next_token() {
-            TokenKind::EndOfFile => return true,
-            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace | TokenKind::Indent => {
-                depth += 1;
-                levels.push(1);
-            }
-            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace | TokenKind::Dedent if levels.len() > 1 => {
-                // A call of a call: what was in the brackets counts as one behind them.
-                depth = depth + 1 - levels.pop().unwrap_or(0);
-                if let Some(level) = levels.last_mut() {
-                    *level += 1;
-                }
-            }
-            TokenKind::Comma | TokenKind::Newline | TokenKind::Semi => {
-                depth -= levels.last().copied().unwrap_or(0);
-                if let Some(level) = levels.last_mut() {
-                    *level = 0;
-                }
-            }
-            _ => {
-                depth += 1;
-                if let Some(level) = levels.last_mut() {
-                    *level += 1;
-                }
-            }
-        }
-        if depth > DEEPEST {
-            return false;
-        }
-    }
-}
-
 impl Said {
-    fn assign(&mut self, target: &Expr, value: &Expr) {
-        let Expr::Name(name) = target else { return };
-        let mut reader = Reader { known: &self.values, whole: true, depth: 0, named: self.named };
-        let value = reader.value(value);
-        let whole = reader.whole;
-        self.named = reader.named;
-        let name = name.id.to_string();
+    /// One assignment, `a = 1` or `a: int = 1`; or several at once, `a = b = 1`. Answers with the value.
+    fn assign(&mut self, text: &str, node: Node<'_>, depth: usize) -> Option<Value> {
+        let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
+        let (value, whole) = if right.kind() == "assignment" && depth < DEEPEST {
+            let value = self.assign(text, right, depth + 1);
+            let whole = value.is_some();
+            (value, whole)
+        } else {
+            let mut reader = Reader { text, known: &self.values, whole: true, named: self.named };
+            let value = reader.value(right, 0);
+            let whole = reader.whole;
+            self.named = reader.named;
+            (value, whole)
+        };
+        if left.kind() != "identifier" {
+            return value;
+        }
+        let name = text_of(text, left).to_owned();
         if !whole && (name.starts_with("__") || name.chars().all(|letter| letter.is_uppercase() || letter == '_')) {
             self.partial.push(name.clone());
         }
-        match value {
-            Some(value) => drop(self.values.insert(name, value)),
+        match &value {
+            Some(value) => drop(self.values.insert(name, value.clone())),
             // An earlier value no longer holds.
             None => drop(self.values.remove(&name)),
         }
+        value
     }
 }
 
 /// Evaluates what is written out, and names of values that were.
 struct Reader<'a> {
+    text: &'a str,
     known: &'a Map<String, Value>,
     /// False once something was left out.
     whole: bool,
-    depth: usize,
     named: Named,
 }
 
 impl Reader<'_> {
     /// The value, without the parts that are computed; none when all of it is.
-    fn value(&mut self, expression: &Expr) -> Option<Value> {
-        self.depth += 1;
-        let read = if self.depth > DEEPEST_VALUE { None } else { self.literal(expression) };
-        self.depth -= 1;
+    fn value(&mut self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let read = if depth > DEEPEST { None } else { self.literal(node, depth) };
         self.whole &= read.is_some();
         read
     }
 
-    fn literal(&mut self, expression: &Expr) -> Option<Value> {
-        match expression {
-            Expr::StringLiteral(text) => Some(Value::String(text.value.to_str().to_owned())),
-            Expr::BooleanLiteral(truth) => Some(Value::Bool(truth.value)),
-            Expr::NoneLiteral(_) => Some(Value::Null),
-            Expr::NumberLiteral(number) => match &number.value {
-                Number::Int(whole) => whole.as_i64().map(Value::from).or_else(|| whole.as_u64().map(Value::from)),
-                Number::Float(fraction) => serde_json::Number::from_f64(*fraction).map(Value::Number),
-                Number::Complex { .. } => None,
-            },
-            Expr::List(list) => Some(self.list(&list.elts)),
-            Expr::Tuple(tuple) => Some(self.list(&tuple.elts)),
-            Expr::Set(set) => Some(self.list(&set.elts)),
-            Expr::Dict(dict) => {
-                let mut map = Map::new();
-                for item in &dict.items {
-                    let value = self.value(&item.value);
-                    match (&item.key, value) {
-                        (Some(key), Some(value)) => {
-                            if let Some(key) = self.value(key).as_ref().and_then(text) {
-                                map.insert(key, value);
-                            }
-                        }
-                        // `**other`, where other was written out.
-                        (None, Some(Value::Object(mut more))) => map.append(&mut more),
-                        (_, Some(_)) => self.whole = false,
-                        (_, None) => {}
+    fn literal(&mut self, node: Node<'_>, depth: usize) -> Option<Value> {
+        let written = text_of(self.text, node);
+        let operator = || node.child_by_field_name("operator").map(|operator| operator.kind());
+        match node.kind() {
+            "string" => string(self.text, node).map(Value::String),
+            "concatenated_string" => {
+                parts(node).map(|part| string(self.text, part)).collect::<Option<String>>().map(Value::String)
+            }
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            "none" => Some(Value::Null),
+            "integer" => integer(written),
+            "float" => {
+                let number = written.replace('_', "").parse().ok();
+                number.and_then(serde_json::Number::from_f64).map(Value::Number)
+            }
+            "list" | "tuple" | "set" => {
+                let items = parts(node).filter_map(|item| self.value(item, depth + 1));
+                Some(Value::Array(items.collect()))
+            }
+            "dictionary" => Some(Value::Object(self.dictionary(node, depth))),
+            "parenthesized_expression" => parts(node).next().and_then(|inner| self.value(inner, depth + 1)),
+            "identifier" => self.named.value(self.known.get(written)?),
+            "unary_operator" if operator() == Some("-") => {
+                match self.value(node.child_by_field_name("argument")?, depth + 1)? {
+                    Value::Number(number) => negated(&number),
+                    _ => None,
+                }
+            }
+            "binary_operator" if operator() == Some("+") => {
+                let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
+                match (self.value(left, depth + 1)?, self.value(right, depth + 1)?) {
+                    (Value::String(left), Value::String(right)) => Some(Value::String(left + &right)),
+                    (Value::Array(mut left), Value::Array(mut right)) => {
+                        left.append(&mut right);
+                        Some(Value::Array(left))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn dictionary(&mut self, node: Node<'_>, depth: usize) -> Map<String, Value> {
+        let mut map = Map::new();
+        for entry in parts(node) {
+            match entry.kind() {
+                "pair" => {
+                    let key = entry.child_by_field_name("key").and_then(|key| self.value(key, depth + 1));
+                    let value = entry.child_by_field_name("value").and_then(|value| self.value(value, depth + 1));
+                    if let (Some(key), Some(value)) = (key.as_ref().and_then(text), value) {
+                        map.insert(key, value);
                     }
                 }
-                Some(Value::Object(map))
+                // `**other`, where other was written out.
+                "dictionary_splat" => match parts(entry).next().and_then(|inner| self.value(inner, depth + 1)) {
+                    Some(Value::Object(mut more)) => map.append(&mut more),
+                    _ => self.whole = false,
+                },
+                _ => self.whole = false,
             }
-            Expr::Name(name) => self.named.value(self.known.get(name.id.as_str())?),
-            Expr::UnaryOp(unary) if unary.op == UnaryOp::USub => match self.value(&unary.operand)? {
-                Value::Number(number) => negated(&number),
-                _ => None,
-            },
-            Expr::BinOp(binary) if binary.op == Operator::Add => self.sum(&binary.left, &binary.right),
-            _ => None,
+        }
+        map
+    }
+}
+
+/// What is in it, without comments.
+fn parts<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'tree>> + use<'tree> {
+    let children = (0..node.named_child_count()).filter_map(move |at| node.named_child(u32::try_from(at).ok()?));
+    children.filter(|child| child.kind() != "comment")
+}
+
+/// A text; none where it is computed in part, is no text but bytes, or names its letters.
+fn string(text: &str, node: Node<'_>) -> Option<String> {
+    let (first, last) = (node.child(0)?, node.child(u32::try_from(node.child_count()).ok()?.checked_sub(1)?)?);
+    if first.kind() != "string_start" || last.kind() != "string_end" {
+        return None;
+    }
+    let inside = text.get(first.end_byte()..last.start_byte())?.replace("\r\n", "\n");
+    let prefix = text_of(text, first).trim_end_matches(['"', '\'']).to_ascii_lowercase();
+    match prefix.as_str() {
+        "" | "u" => unescaped(&inside),
+        "r" => Some(inside),
+        _ => None,
+    }
+}
+
+/// What escapes in a text stand for. Of an unknown one the backslash stays, as Python has it.
+fn unescaped(written: &str) -> Option<String> {
+    let mut out = String::with_capacity(written.len());
+    let mut letters = written.chars().peekable();
+    while let Some(next) = letters.next() {
+        if next != '\\' {
+            out.push(next);
+            continue;
+        }
+        match letters.next() {
+            Some(same @ ('\\' | '\'' | '"')) => out.push(same),
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('a') => out.push('\u{7}'),
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('v') => out.push('\u{b}'),
+            // A line that goes on.
+            Some('\n') => {}
+            Some(first @ '0'..='7') => {
+                let mut digits = first.to_string();
+                while digits.len() < 3
+                    && let Some(digit) = letters.next_if(|letter| letter.is_digit(8))
+                {
+                    digits.push(digit);
+                }
+                out.push(u32::from_str_radix(&digits, 8).ok().and_then(char::from_u32)?);
+            }
+            Some(kind @ ('x' | 'u' | 'U')) => {
+                let count = match kind {
+                    'x' => 2,
+                    'u' => 4,
+                    _ => 8,
+                };
+                out.push(letter_of(&letters.by_ref().take(count).collect::<String>())?);
+            }
+            Some('N') => return None,
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
         }
     }
+    Some(out)
+}
 
-    fn list(&mut self, elements: &[Expr]) -> Value {
-        elements.iter().filter_map(|element| self.value(element)).collect()
-    }
-
-    fn sum(&mut self, left: &Expr, right: &Expr) -> Option<Value> {
-        match (self.value(left)?, self.value(right)?) {
-            (Value::String(left), Value::String(right)) => Some(Value::String(left + &right)),
-            (Value::Array(mut left), Value::Array(mut right)) => {
-                left.append(&mut right);
-                Some(Value::Array(left))
-            }
-            _ => None,
-        }
-    }
+fn integer(written: &str) -> Option<Value> {
+    let plain = written.replace('_', "").to_ascii_lowercase();
+    let (base, digits) = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .into_iter()
+        .find_map(|(prefix, base)| plain.strip_prefix(prefix).map(|digits| (base, digits)))
+        .unwrap_or((10, &plain));
+    let whole = i64::from_str_radix(digits, base).ok().map(Value::from);
+    whole.or_else(|| u64::from_str_radix(digits, base).ok().map(Value::from))
 }
 
 fn negated(number: &serde_json::Number) -> Option<Value> {

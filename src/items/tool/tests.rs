@@ -46,6 +46,26 @@ def execute(params, project_path):
 }
 
 #[test]
+fn python_texts_and_numbers_are_what_python_makes_of_them() {
+    let text = r##"A = 'it''s' "\x41\u00e9\101\
+\q\n" ; HEX = 0xFF + 1
+CONFIG = {"a": r"\d", "b": """two
+lines""", "c": u'\U0001F600', "d": -0x1_0, "e": 1e3, "f": None, "g": (True, {1, 2,}), 3: not_there,
+    "h": f"{a}", "i": b"bytes", "j": "\N{BULLET}", "k": 1j, "l": 18446744073709551615, "m": [*a], "n": ("x"), # why
+}
+X = CONFIG_RESOLVE = {"a": A}
+A.b = 2
+"##;
+    let (tool, problems) = read(text, "a.py");
+    assert_eq!(problems, Vec::<String>::new());
+    let made = json!({"a": "\\d", "b": "two\nlines", "c": "\u{1F600}", "d": -16, "e": 1000.0, "f": null,
+        "g": [true, [1, 2]], "l": 18_446_744_073_709_551_615_u64, "m": [], "n": "x"});
+    assert_eq!(tool.config, Some(made));
+    assert_eq!(tool.config_resolve, Some(json!({"a": "itsAéA\\q\n"})));
+    assert_eq!(tool.partial, ["HEX", "CONFIG"]);
+}
+
+#[test]
 fn half_a_python_file_yields_its_half() {
     let (tool, problems) = read("__version__ = '1.0.0'\n__tool_type__ = 'python'\ndef broken(:\n  pass\n", "a.py");
     assert_eq!((tool.version.as_deref(), tool.tool_type.as_deref()), (Some("1.0.0"), Some("python")));
