@@ -243,14 +243,13 @@ impl FileHandlers {
     /// Has the keeper wait whose command is asked after `asked` at its stage, for a moment at most. Nobody needs to know
     /// whether that is so: nothing of the command runs until it is asked, and it is asked only if it is trusted then.
     fn call_ahead(&self, known: &Known, asked: &Written) {
-        let behind = known
+        let mut behind = known
             .handlers
             .iter()
             .filter(|one| one.stage == asked.stage)
             .skip_while(|one| !std::ptr::eq(*one, asked))
             .skip(1);
-        let next =
-            behind.filter_map(|one| if let Action::Command(words) = &one.action { Some(words) } else { None }).next();
+        let next = behind.find_map(|one| if let Action::Command(words) = &one.action { Some(words) } else { None });
         let Some(Ok(prepared)) = next.map(|words| self.program(words)) else { return };
         let now = Instant::now();
         *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some((prepared, now));

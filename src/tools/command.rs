@@ -107,7 +107,7 @@ impl Drop for Running {
 impl Running {
     /// Lets it go once its process is in the log.
     async fn let_go(&mut self, launch: &Launch<'_>, input: Input, listener: &dyn ToolListener) -> Result<(), Failed> {
-        if !listener.started(self.process.clone()).await {
+        if !listener.started(self.process).await {
             return Err(Failed("The command was not started: its process could not be recorded.".into()));
         }
         let start = Start { input, confinement: launch.confinement.clone() };

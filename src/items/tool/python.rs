@@ -104,10 +104,7 @@ impl Reader<'_> {
             "parenthesized_expression" => parts(node).next().and_then(|inner| self.value(inner, depth + 1)),
             "identifier" => self.named.value(self.known.get(written)?),
             "unary_operator" if operator() == Some("-") => {
-                match self.value(node.child_by_field_name("argument")?, depth + 1)? {
-                    Value::Number(number) => negated(&number),
-                    _ => None,
-                }
+                negated(self.value(node.child_by_field_name("argument")?, depth + 1)?.as_number()?)
             }
             "binary_operator" if operator() == Some("+") => {
                 let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
@@ -148,14 +145,14 @@ impl Reader<'_> {
 }
 
 /// What is in it, without comments.
-fn parts<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'tree>> + use<'tree> {
+fn parts(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let children = (0..node.named_child_count()).filter_map(move |at| node.named_child(u32::try_from(at).ok()?));
     children.filter(|child| child.kind() != "comment")
 }
 
 /// A text; none where it is computed in part, is no text but bytes, or names its letters.
 fn string(text: &str, node: Node<'_>) -> Option<String> {
-    let (first, last) = (node.child(0)?, node.child(u32::try_from(node.child_count()).ok()?.checked_sub(1)?)?);
+    let (first, last) = (node.child(0)?, node.child(node.child_count().checked_sub(1)?)?);
     if first.kind() != "string_start" || last.kind() != "string_end" {
         return None;
     }

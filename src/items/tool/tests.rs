@@ -47,7 +47,7 @@ def execute(params, project_path):
 
 #[test]
 fn python_texts_and_numbers_are_what_python_makes_of_them() {
-    let text = r##"A = 'it''s' "\x41\u00e9\101\
+    let text = r#"A = 'it''s' "\x41\u00e9\101\
 \q\n" ; HEX = 0xFF + 1
 CONFIG = {"a": r"\d", "b": """two
 lines""", "c": u'\U0001F600', "d": -0x1_0, "e": 1e3, "f": None, "g": (True, {1, 2,}), 3: not_there,
@@ -55,7 +55,7 @@ lines""", "c": u'\U0001F600', "d": -0x1_0, "e": 1e3, "f": None, "g": (True, {1, 
 }
 X = CONFIG_RESOLVE = {"a": A}
 A.b = 2
-"##;
+"#;
     let (tool, problems) = read(text, "a.py");
     assert_eq!(problems, Vec::<String>::new());
     let made = json!({"a": "\\d", "b": "two\nlines", "c": "\u{1F600}", "d": -16, "e": 1000.0, "f": null,
