@@ -225,3 +225,39 @@ fn the_screen_lists_them_and_asks_one_again_as_it_stands_in_the_directive() {
     terminal.leave();
     project.home.wait_until_quiet();
 }
+
+#[test]
+fn a_fork_and_the_thread_that_continues_one_ask_them_too() {
+    let project = project("- id: h\n  stage: input\n  append: \" (directive)\"\n", &[done()]).trusted();
+    let id = run(&project, "careful", "hello");
+    let arguments = ["run", "--json", "--model", &project.model, "--fork", &id, "again"];
+    let (code, out, err) = project.levain(&arguments);
+    assert_eq!(code, 0, "{err}");
+    let fork: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let fork = fork["thread_id"].as_str().unwrap();
+    let texts = |id: &str| -> Vec<String> {
+        let told = project.events(id).into_iter().filter(|(event, _)| event == "cognition_in");
+        told.map(|(_, payload)| payload["text"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(texts(fork).last().unwrap(), "again (directive)", "{:?}", texts(fork));
+    let terminal = project.open(&["careful"], (100, 30));
+    let enter = |line: &str| {
+        terminal.send_keys(line);
+        terminal.wait_for(&format!("› {line}"));
+        terminal.send_keys(key::ENTER);
+        terminal.wait_gone(&format!("› {line}"));
+    };
+    enter("one");
+    terminal.wait_for("Done.");
+    enter("/handoff");
+    terminal.wait_for("continues careful-");
+    enter("two");
+    let threads = project.home.project().join(".ai/agent/threads");
+    terminal::poll("the thread that continues it", || {
+        let logs = fs::read_dir(&threads).into_iter().flatten().flatten();
+        let mut logs = logs.filter_map(|thread| fs::read_to_string(thread.path().join("transcript.jsonl")).ok());
+        logs.any(|log| log.contains("\"text\":\"two (directive)\""))
+    });
+    terminal.leave();
+    project.home.wait_until_quiet();
+}

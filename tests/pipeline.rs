@@ -122,6 +122,22 @@ fn a_guard_blocks_changes_and_fails_closed() {
     }
 }
 
+/// What was found trusted holds for the handlers of one value: a tool runs between two.
+#[test]
+fn a_program_that_a_tool_just_changed_is_not_run() {
+    let handler = |id: &str, stage: &str| format!("- {{id: {id}, stage: {stage}, command: [sh, scripts/h.sh]}}\n");
+    let all = [handler("a", "tool_call"), handler("b", "tool_call"), handler("c", "tool_result")];
+    let handlers = format!("handlers:\n{}", all.concat());
+    let project = Project::with(&handlers, &calls_bash("echo touch stolen > scripts/h.sh"));
+    project.write("scripts/h.sh", "echo x >> ran");
+    let project = project.trusted();
+    let id = project.run("go");
+    let folder = project.home.project();
+    assert_eq!(std::fs::read_to_string(folder.join("ran")).unwrap(), "x\nx\n");
+    assert_eq!(std::fs::read_to_string(folder.join("scripts/h.sh")).unwrap(), "touch stolen\n");
+    assert!(!folder.join("stolen").exists(), "{:?}", project.event(&id, "tool_call_result"));
+}
+
 #[test]
 fn a_guard_that_may_not_run_blocks() {
     let project = Project::with(&shell("tool_call", "true", ""), &calls_bash("touch made"));

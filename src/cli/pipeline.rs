@@ -364,8 +364,8 @@ fn again(
         };
         pipeline::value(&setup.layout, &hash)?
     };
-    let call = HandlerCall { event: event.clone().into(), facts: json!({}), preview: true };
     let begun = Instant::now();
+    let call = HandlerCall { event: event.clone().into(), facts: json!({}), preview: true, since: begun };
     let asked = async { tokio::time::timeout(handler.deadline, handlers.ask(handler, &call)).await };
     let reply = runtime.block_on(asked);
     let took = begun.elapsed().as_millis();

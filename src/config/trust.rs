@@ -297,13 +297,10 @@ impl Look {
     /// Knowledge whose metadata holds a command, found and read as whoever plans a context finds and reads it, and what
     /// its command names. What another file hides counts too: the project may lose that one.
     fn commands(&mut self, root: &Path, items: &Items) -> io::Result<()> {
-        for item in of_project(items, Kind::Knowledge) {
+        for item in of_project(items, Kind::Knowledge, &QueryTarget::KEYS) {
             // What does not read now is nobody's command now.
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
-            if !may_hold(&text, &QueryTarget::KEYS) {
-                continue;
-            }
             let (knowledge, _told_elsewhere) = Knowledge::parse(&text, &items.file(item));
             let Some(target) = QueryTarget::of(&knowledge.metadata) else { continue };
             let words = target.words();
@@ -328,12 +325,9 @@ impl Look {
     /// The commands of handlers that directives bring, and what these name. What else a directive says runs nothing, so it
     /// does not count here.
     fn directives(&mut self, root: &Path, items: &Items) -> io::Result<()> {
-        for item in of_project(items, Kind::Directive) {
+        for item in of_project(items, Kind::Directive, &["handlers"]) {
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
-            if !may_hold(&text, &["handlers"]) {
-                continue;
-            }
             let handlers = Directive::parse(&text, &items.file(item)).0.handlers.into_iter();
             let command = |(line, action)| if let Action::Command(words) = action { Some((line, words)) } else { None };
             let commands: Vec<_> = handlers.filter_map(|one| command((one.line, one.action))).collect();
@@ -444,16 +438,21 @@ impl Look {
     }
 }
 
-/// Whether one of these keys may stand in this text, which costs much less to know than reading it: all is looked at
-/// whenever a command is about to run. With a backslash a key may be spelled in any way.
-fn may_hold(text: &str, keys: &[&str]) -> bool {
-    text.contains('\\') || keys.iter().any(|key| text.contains(key))
+/// Items of the project in which one of these keys may stand, those that another file hides as well. All are looked at
+/// whenever a command is about to run, and most need no more than that.
+fn of_project<'a>(items: &'a Items, kind: Kind, keys: &'a [&str]) -> impl Iterator<Item = &'a items::Item> {
+    let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+    let of_kind = all.filter(move |item| item.kind == kind && items.space(item) == Space::Project);
+    of_kind.filter(move |item| may_hold(&items.file(item), keys))
 }
 
-/// All items of the project, those that another file hides as well.
-fn of_project(items: &Items, kind: Kind) -> impl Iterator<Item = &items::Item> {
-    let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-    all.filter(move |item| item.kind == kind && items.space(item) == Space::Project)
+/// Whether one of these keys may stand in this file. With a backslash a key may be spelled in any way; what cannot be read
+/// here, or is long, is for whoever reads items to judge.
+fn may_hold(file: &Path, keys: &[&str]) -> bool {
+    const LONG: u64 = 64 << 10;
+    let is_short = fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= LONG);
+    let Some(Ok(text)) = is_short.then(|| fs::read_to_string(file)) else { return true };
+    text.contains('\\') || keys.iter().any(|key| text.contains(key))
 }
 
 /// Whether an editor made this file beside one that is open in it, and takes it away again: vim's swap file, by its name

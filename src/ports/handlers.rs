@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a handler may take where it does not say.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -34,6 +34,8 @@ pub struct HandlerCall {
     pub facts: Value,
     /// Somebody only looks at what would be sent: nothing may be left behind.
     pub preview: bool,
+    /// When the value that it is about began its way through the handlers of the stage.
+    pub since: Instant,
 }
 
 /// What a handler answers.

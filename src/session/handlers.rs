@@ -35,6 +35,9 @@ const LONGEST_TEXT: usize = 4 << 20;
 /// So long a keeper waits that was called ahead of its handler.
 const WAITS: Duration = Duration::from_secs(2);
 
+/// So long it holds for the handlers of one value that the project was found trusted.
+const HOLDS: Duration = Duration::from_millis(50);
+
 /// See the module.
 struct FileHandlers {
     items: Items,
@@ -51,6 +54,8 @@ struct FileHandlers {
     files: Vec<PathBuf>,
     /// The program of the handler that is likely to be asked next.
     ahead: Ahead,
+    /// Whether the project is trusted, and when that was looked at.
+    trust: Mutex<Option<(Instant, Arc<Trust>)>>,
 }
 
 /// A program whose keeper was called ahead, and when.
@@ -185,6 +190,7 @@ impl FileHandlers {
             read: RwLock::new((Arc::new(read.into()), stamps)),
             files,
             ahead: Ahead::default(),
+            trust: Mutex::default(),
         }
     }
 
@@ -194,29 +200,45 @@ impl FileHandlers {
 
     /// Whether it may do what it does: one of the project only where the person trusts that (in a directive, the directive as it
     /// is, too), and one of the person's own that runs files of the project only where they trust those.
-    async fn may_run(&self, known: &Known, written: &Written) -> bool {
+    async fn may_run(&self, known: &Known, written: &Written, since: Instant) -> bool {
         let words = if let Action::Command(words) = &written.action { words.clone() } else { Vec::new() };
         let of_project = written.space == Space::Project;
         let of_directive = of_project && written.file != self.root.join(FILE);
         let authority = known.authority.clone().filter(|_| of_directive);
         let (dirs, root) = (self.dirs.clone(), self.root.clone());
-        let judged = tokio::task::spawn_blocking(move || {
+        let judged = self.judged(since);
+        let looked_at = Instant::now();
+        let looked = tokio::task::spawn_blocking(move || {
             let lies_below = |word: &&String| Path::new(word).is_relative() && root.join(word).is_file();
             let named: Vec<&String> = words.iter().filter(lies_below).collect();
             if !of_project && named.is_empty() {
-                return true;
+                return (true, None);
             }
             if authority.is_some_and(|of| Trust::authority(&dirs, &root, &of) != Authority::Given) {
-                return false;
+                return (false, None);
             }
-            let trust = Trust::of(&dirs, &root);
-            match (of_project, words.is_empty()) {
+            let fresh = judged.is_none().then(|| Arc::new(Trust::of(&dirs, &root)));
+            let Some(trust) = judged.or_else(|| fresh.clone()) else { return (false, None) };
+            let may = match (of_project, words.is_empty()) {
                 (true, true) => trust.allows(),
                 (true, false) => trust.covers_handler(&words),
                 (false, _) => named.into_iter().all(|word| trust.covers_file(word)),
-            }
+            };
+            (may, fresh)
         });
-        judged.await.unwrap_or(false)
+        let (may, fresh) = looked.await.unwrap_or_default();
+        if let Some(fresh) = fresh {
+            *self.trust.lock().unwrap_or_else(PoisonError::into_inner) = Some((looked_at, fresh));
+        }
+        may
+    }
+
+    /// What was found for a handler before on the way of the same value, a moment ago. Nothing else is run between them, so
+    /// what was looked at is what is there; between two values a model may have written anything.
+    fn judged(&self, since: Instant) -> Option<Arc<Trust>> {
+        let judged = self.trust.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, trust) = judged.as_ref().filter(|(at, _)| *at >= since && at.elapsed() < HOLDS)?;
+        Some(Arc::clone(trust))
     }
 
     fn program(&self, words: &[String]) -> Result<Prepared, String> {
@@ -583,7 +605,7 @@ impl FileHandlers {
         if !verdict.holds {
             return Ok(HandlerReply::NotAsked { saw: verdict.saw });
         }
-        if decides(&written.action) && !self.may_run(&known, written).await {
+        if decides(&written.action) && !self.may_run(&known, written, call.since).await {
             let reason = "you have not trusted this project (levain trust)".to_owned();
             return Ok(HandlerReply::Refused { reason });
         }

@@ -142,7 +142,7 @@ impl Asking {
         let handlers = self.handlers.at(stage);
         // Where a guard saw other arguments than those that stand in the end, it is asked once more.
         let mut changed_at = 0;
-        let mut event = None;
+        let (mut event, since) = (None, std::time::Instant::now());
         for (place, handler) in handlers.iter().enumerate() {
             if handler.runs && !self.runs {
                 continue;
@@ -161,7 +161,7 @@ impl Asking {
                 }
                 Some(Resume::Abort) => return Passed { chain, asked, aborted: true },
             }
-            let (one, goes_on) = self.ask(handler, &mut chain, &mut event, edited).await;
+            let (one, goes_on) = self.ask(handler, &mut chain, (&mut event, since), edited).await;
             if edited || one.step.outcome == StepOutcome::Changed {
                 changed_at = place;
             }
@@ -173,7 +173,7 @@ impl Asking {
         if stage == Stage::ToolCall {
             for handler in handlers.iter().take(changed_at) {
                 let mut again = chain.clone();
-                let (one, goes_on) = self.ask(handler, &mut again, &mut None, false).await;
+                let (one, goes_on) = self.ask(handler, &mut again, (&mut None, since), false).await;
                 if !goes_on {
                     asked.push(one);
                     return Passed { chain: again, asked, aborted: false };
@@ -248,12 +248,13 @@ impl Asking {
         chain.merge(&answer, by)
     }
 
-    /// Asks one handler. `known` is the event of the chain where somebody has made it, and is so again afterwards.
+    /// Asks one handler of a chain that goes on `since` then. `known` is the event of the chain where somebody has made it, and
+    /// is so again afterwards.
     async fn ask(
         &self,
         handler: &Handler,
         chain: &mut Chain,
-        known: &mut Option<Arc<Value>>,
+        (known, since): (&mut Option<Arc<Value>>, std::time::Instant),
         edited: bool,
     ) -> (Asked, bool) {
         if let Some(watch) = &self.watch {
@@ -261,7 +262,7 @@ impl Asking {
             let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage, handler });
         }
         let event = known.take().unwrap_or_else(|| chain.event().into());
-        let call = HandlerCall { event: Arc::clone(&event), facts: self.facts.clone(), preview: self.preview };
+        let call = HandlerCall { event: Arc::clone(&event), facts: self.facts.clone(), preview: self.preview, since };
         let begun = Instant::now();
         let never = Arc::new(Notify::new());
         let skip = self.watch.as_ref().map_or(&never, |watch| &watch.skip);
