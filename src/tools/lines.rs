@@ -5,10 +5,10 @@
 //! instead of finding something else.
 
 use crate::domain::ContentHash;
-use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+use similar::{DiffOp, TextDiff};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Letters of a name.
 const LENGTH: usize = 6;
@@ -72,9 +72,9 @@ impl Named {
         let texts = lines_of(text);
         let lines: Vec<ContentHash> = texts.iter().map(|line| ContentHash::of(line.as_bytes())).collect();
         let mut names: Vec<Option<String>> = vec![None; lines.len()];
-        let deadline = Some(Instant::now() + PATIENCE);
-        for op in capture_diff_slices_deadline(Algorithm::Myers, &self.lines, &lines, deadline) {
-            if let DiffOp::Equal { old_index, new_index, len } = op {
+        let [old, new] = [&self.lines, &lines].map(|lines| lines.iter().map(ContentHash::as_str).collect::<Vec<_>>());
+        for op in TextDiff::configure().timeout(PATIENCE).diff_slices(&old, &new).ops() {
+            if let DiffOp::Equal { old_index, new_index, len } = *op {
                 for step in 0..len {
                     if let (Some(old), Some(new)) = (self.names.get(old_index + step), names.get_mut(new_index + step))
                     {
