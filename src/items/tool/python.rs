@@ -13,6 +13,10 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
     let mistake = (Severity::Error, "is not valid Python here");
     let Some(tree) = syntax::tree(text, &language, file, mistake, problems) else { return said };
     let root = tree.root_node();
+    if let Some(line) = empty_block(root) {
+        let message = "nothing is indented below this line";
+        problems.push(Problem::at(file, line, Severity::Error, message, "indent what belongs to it, or write pass"));
+    }
     let mut cursor = root.walk();
     let statements = root.named_children(&mut cursor).filter(|child| child.kind() != "comment");
     for (index, statement) in statements.enumerate() {
@@ -33,13 +37,12 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
 }
 
 impl Said {
-    /// One assignment, `a = 1` or `a: int = 1`; or several at once, `a = b = 1`. Answers with the value.
-    fn assign(&mut self, text: &str, node: Node<'_>, depth: usize) -> Option<Value> {
+    /// One assignment, `a = 1` or `a: int = 1`; or several at once, `a = b = 1`. Answers with the value, and whether it is all
+    /// of it.
+    fn assign(&mut self, text: &str, node: Node<'_>, depth: usize) -> Option<(Option<Value>, bool)> {
         let (left, right) = (node.child_by_field_name("left")?, node.child_by_field_name("right")?);
         let (value, whole) = if right.kind() == "assignment" && depth < DEEPEST {
-            let value = self.assign(text, right, depth + 1);
-            let whole = value.is_some();
-            (value, whole)
+            self.assign(text, right, depth + 1)?
         } else {
             let mut reader = Reader { text, known: &self.values, whole: true, named: self.named };
             let value = reader.value(right, 0);
@@ -48,7 +51,7 @@ impl Said {
             (value, whole)
         };
         if left.kind() != "identifier" {
-            return value;
+            return Some((value, whole));
         }
         let name = text_of(text, left).to_owned();
         if !whole && (name.starts_with("__") || name.chars().all(|letter| letter.is_uppercase() || letter == '_')) {
@@ -59,7 +62,7 @@ impl Said {
             // An earlier value no longer holds.
             None => drop(self.values.remove(&name)),
         }
-        value
+        Some((value, whole))
     }
 }
 
@@ -144,10 +147,30 @@ impl Reader<'_> {
     }
 }
 
+/// The line of the first block that holds no statement, from 1: the grammar lets it pass, Python does not.
+fn empty_block(root: Node<'_>) -> Option<u32> {
+    let mut cursor = root.walk();
+    loop {
+        let node = cursor.node();
+        if node.kind() == "block" && parts(node).next().is_none() {
+            return u32::try_from(node.start_position().row).ok()?.checked_add(1);
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
+    }
+}
+
 /// What is in it, without comments.
 fn parts(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let children = (0..node.named_child_count()).filter_map(move |at| node.named_child(u32::try_from(at).ok()?));
-    children.filter(|child| child.kind() != "comment")
+    // To ask for one by its number takes longer the higher that is.
+    let children: Vec<_> = node.named_children(&mut node.walk()).collect();
+    children.into_iter().filter(|child| child.kind() != "comment")
 }
 
 /// A text; none where it is computed in part, is no text but bytes, or names its letters.

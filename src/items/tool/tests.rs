@@ -54,6 +54,7 @@ lines""", "c": u'\U0001F600', "d": -0x1_0, "e": 1e3, "f": None, "g": (True, {1, 
     "h": f"{a}", "i": b"bytes", "j": "\N{BULLET}", "k": 1j, "l": 18446744073709551615, "m": [*a], "n": ("x"), # why
 }
 X = CONFIG_RESOLVE = {"a": A}
+Y = ENV_CONFIG = [call()]
 A.b = 2
 "#;
     let (tool, problems) = read(text, "a.py");
@@ -62,7 +63,7 @@ A.b = 2
         "g": [true, [1, 2]], "l": 18_446_744_073_709_551_615_u64, "m": [], "n": "x"});
     assert_eq!(tool.config, Some(made));
     assert_eq!(tool.config_resolve, Some(json!({"a": "itsAéA\\q\n"})));
-    assert_eq!(tool.partial, ["HEX", "CONFIG"]);
+    assert_eq!(tool.partial, ["HEX", "CONFIG", "ENV_CONFIG", "Y"]);
 }
 
 #[test]
@@ -164,6 +165,13 @@ fn names_that_double_are_given_up() {
             &format!("a.{ending}"),
         );
     }
+}
+
+#[test]
+fn a_long_list_is_read() {
+    let text = format!("CONFIG = [{}]\n", "1,".repeat(50_000));
+    let (tool, problems) = read(&text, "a.py");
+    assert_eq!((tool.config.unwrap().as_array().unwrap().len(), problems), (50_000, Vec::new()));
 }
 
 #[test]
