@@ -28,22 +28,27 @@ pub(super) fn tree(
     (severity, message): (Severity, &str),
     problems: &mut Vec<Problem>,
 ) -> Option<Tree> {
-    let mut warn = |message: &str| {
-        let remedy = "move its data into a file of its own";
-        problems.push(Problem::at(file, None, Severity::Warning, message, remedy));
-    };
     if text.len() > LONGEST {
-        warn("is longer than 128 kB, so levain did not read its metadata");
+        not_read(file, "is longer than 128 kB, so levain did not read its metadata", problems);
         return None;
     }
     let Some(tree) = Some(text).filter(|text| is_shallow(text)).and_then(|text| parse(text, language)) else {
-        warn("is too complex to parse, so levain did not read its metadata");
+        too_complex(file, problems);
         return None;
     };
     if let Some(line) = first_mistake(tree.root_node()) {
         problems.push(Problem::at(file, line, severity, message, "fix that line"));
     }
     Some(tree)
+}
+
+/// Warns of a file whose parsing would take too long.
+pub(super) fn too_complex(file: &Path, problems: &mut Vec<Problem>) {
+    not_read(file, "is too complex to parse, so levain did not read its metadata", problems);
+}
+
+fn not_read(file: &Path, message: &str, problems: &mut Vec<Problem>) {
+    problems.push(Problem::at(file, None, Severity::Warning, message, "move its data into a file of its own"));
 }
 
 fn parse(text: &str, language: &Language) -> Option<Tree> {

@@ -167,6 +167,30 @@ fn names_that_double_are_given_up() {
     }
 }
 
+/// Each joined line has all that follow looked at once more: of a file of 120 kB it took half a minute.
+#[test]
+fn python_lines_that_are_joined_are_bounded() {
+    for part in ["\\\n", "a\\\n", "\\\r\na"] {
+        let (tool, problems) = read(&format!("__version__ = '1'\n{}", part.repeat(30_000)), "a.py");
+        assert_eq!(tool.version, None);
+        assert!(problems[0].contains("is too complex to parse"), "{problems:?}");
+    }
+    let (tool, _) = read("__version__ = \\\n  '1.0.0'\n", "a.py");
+    assert_eq!(tool.version.as_deref(), Some("1.0.0"));
+}
+
+/// The same of comments in JavaScript.
+#[test]
+fn javascript_comments_are_bounded() {
+    for part in ["a/**/", "/**/a a ", "//\n<"] {
+        let (tool, problems) = read(&format!("export const __version__ = '1';\n{}", part.repeat(16_000)), "a.ts");
+        assert_eq!(tool.version, None);
+        assert!(problems[0].contains("is too complex to parse"), "{problems:?}");
+    }
+    let said = format!("{}export const __version__ = '1.0.0'; /* it */\n", "// why\n".repeat(2_500));
+    assert_eq!(read(&said, "a.ts").0.version.as_deref(), Some("1.0.0"));
+}
+
 #[test]
 fn a_long_list_is_read() {
     let text = format!("CONFIG = [{}]\n", "1,".repeat(50_000));
