@@ -297,7 +297,7 @@ impl Look {
     /// Knowledge whose metadata holds a command, found and read as whoever plans a context finds and reads it, and what
     /// its command names. What another file hides counts too: the project may lose that one.
     fn commands(&mut self, root: &Path, items: &Items) -> io::Result<()> {
-        for item in of_project(items, Kind::Knowledge, &QueryTarget::KEYS) {
+        for item in self.of_project(items, Kind::Knowledge, &QueryTarget::KEYS)? {
             // What does not read now is nobody's command now.
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
@@ -309,6 +309,26 @@ impl Look {
             self.commands.insert(item.path.clone(), words);
         }
         Ok(())
+    }
+
+    /// Items of the project in which one of these keys may stand, those that another file hides as well. All are looked at
+    /// whenever a command is about to run, and most need no more than that. With a backslash a key may be spelled in any way;
+    /// what cannot be read here, or is long, is for whoever reads items to judge.
+    fn of_project<'a>(&mut self, items: &'a Items, kind: Kind, keys: &[&str]) -> io::Result<Vec<&'a items::Item>> {
+        const LONG: u64 = 64 << 10;
+        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+        let mut found = Vec::new();
+        for item in all.filter(|item| item.kind == kind && items.space(item) == Space::Project) {
+            let file = items.file(item);
+            let is_short = fs::metadata(&file).is_ok_and(|meta| meta.is_file() && meta.len() <= LONG);
+            match is_short.then(|| fs::read_to_string(&file)) {
+                Some(Ok(text)) if !text.contains('\\') && !keys.iter().any(|key| text.contains(key)) => {
+                    self.count(text.len() as u64)?;
+                }
+                Some(_) | None => found.push(item),
+            }
+        }
+        Ok(found)
     }
 
     /// What the commands of the pipeline's handlers name.
@@ -325,7 +345,7 @@ impl Look {
     /// The commands of handlers that directives bring, and what these name. What else a directive says runs nothing, so it
     /// does not count here.
     fn directives(&mut self, root: &Path, items: &Items) -> io::Result<()> {
-        for item in of_project(items, Kind::Directive, &["handlers"]) {
+        for item in self.of_project(items, Kind::Directive, &["handlers"])? {
             let Ok(text) = items.look(item) else { continue };
             self.count(text.len() as u64)?;
             let handlers = Directive::parse(&text, &items.file(item)).0.handlers.into_iter();
@@ -436,23 +456,6 @@ impl Look {
         }
         Ok(())
     }
-}
-
-/// Items of the project in which one of these keys may stand, those that another file hides as well. All are looked at
-/// whenever a command is about to run, and most need no more than that.
-fn of_project<'a>(items: &'a Items, kind: Kind, keys: &'a [&str]) -> impl Iterator<Item = &'a items::Item> {
-    let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-    let of_kind = all.filter(move |item| item.kind == kind && items.space(item) == Space::Project);
-    of_kind.filter(move |item| may_hold(&items.file(item), keys))
-}
-
-/// Whether one of these keys may stand in this file. With a backslash a key may be spelled in any way; what cannot be read
-/// here, or is long, is for whoever reads items to judge.
-fn may_hold(file: &Path, keys: &[&str]) -> bool {
-    const LONG: u64 = 64 << 10;
-    let is_short = fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= LONG);
-    let Some(Ok(text)) = is_short.then(|| fs::read_to_string(file)) else { return true };
-    text.contains('\\') || keys.iter().any(|key| text.contains(key))
 }
 
 /// Whether an editor made this file beside one that is open in it, and takes it away again: vim's swap file, by its name

@@ -187,10 +187,9 @@ fn moved(before: &Side, after: &Side) -> BTreeMap<usize, (usize, usize)> {
     let (old, new) = (included(before), included(after));
     let mut stays = vec![false; new.len()];
     // As texts: for every type of its own the library compiles all that it can do anew.
-    let texts = |keys: &[(LayerKind, String, usize)]| keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>();
-    let (old_texts, new_texts) = (texts(&old), texts(&new));
-    let slices = [&old_texts, &new_texts].map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
-    for operation in TextDiff::from_slices(&slices[0], &slices[1]).ops() {
+    let texts = [&old, &new].map(|keys| keys.iter().map(|key| format!("{key:?}")).collect::<Vec<_>>());
+    let [olds, news] = texts.each_ref().map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+    for operation in TextDiff::from_slices(&olds, &news).ops() {
         if let DiffOp::Equal { new_index, len, .. } = *operation {
             stays.iter_mut().skip(new_index).take(len).for_each(|stays| *stays = true);
         }

@@ -32,11 +32,11 @@ use std::time::{Duration, Instant};
 /// No text grows longer by its edits, in bytes.
 const LONGEST_TEXT: usize = 4 << 20;
 
-/// So long a keeper waits that was called ahead of its handler.
+/// So long a keeper waits that was started ahead.
 const WAITS: Duration = Duration::from_secs(2);
 
-/// So long it holds for the handlers of one value that the project was found trusted.
-const HOLDS: Duration = Duration::from_millis(50);
+/// So long it holds for the handlers of one value that the project was found trusted: for a few quick ones.
+const HOLDS: Duration = Duration::from_millis(20);
 
 /// See the module.
 struct FileHandlers {
@@ -52,13 +52,13 @@ struct FileHandlers {
     /// What is written, and how the files were then.
     read: RwLock<(Arc<Known>, Vec<Stamp>)>,
     files: Vec<PathBuf>,
-    /// The program of the handler that is likely to be asked next.
+    /// The keeper of the command that is likely to be asked next.
     ahead: Ahead,
     /// Whether the project is trusted, and when that was looked at.
     trust: Mutex<Option<(Instant, Arc<Trust>)>>,
 }
 
-/// A program whose keeper was called ahead, and when.
+/// A keeper that was started ahead, and when.
 type Ahead = Arc<Mutex<Option<(Prepared, Instant)>>>;
 
 /// Handlers as they were read.
@@ -233,46 +233,47 @@ impl FileHandlers {
         may
     }
 
-    /// What was found for a handler before on the way of the same value, a moment ago. Nothing else is run between them, so
-    /// what was looked at is what is there; between two values a model may have written anything.
+    /// What was found a moment ago for a handler of the same value, which began its way `since` then. Between two values a
+    /// model may have written anything, by a call that was asked about; between the handlers of one only who is trusted runs,
+    /// and what runs beside the thread could come between looking and running anyhow.
     fn judged(&self, since: Instant) -> Option<Arc<Trust>> {
         let judged = self.trust.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, trust) = judged.as_ref().filter(|(at, _)| *at >= since && at.elapsed() < HOLDS)?;
         Some(Arc::clone(trust))
     }
 
-    fn program(&self, words: &[String]) -> Result<Prepared, String> {
+    /// The program of a handler, confined by what is there now.
+    fn program(&self, words: &[String]) -> Result<Program, String> {
         let confined = self.sandbox.mode == SandboxMode::Require;
-        let program = Program {
+        Ok(Program {
             words: words.to_vec(),
             folder: self.root.clone(),
             environment: self.environment.clone(),
             keeper: Keeper::Process(program().map_err(|error| error.to_string())?),
             confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
-        };
-        program.prepare()
+        })
     }
 
-    /// The program of `words`, called ahead or now.
-    fn called(&self, words: &[String]) -> Result<Prepared, String> {
+    /// A keeper for this program: the one that was started ahead, or another.
+    fn keeper_of(&self, program: &Program) -> Result<Prepared, String> {
         let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
         match ahead {
-            Some((prepared, _)) if prepared.words() == words => Ok(prepared),
-            Some(_) | None => self.program(words),
+            Some((prepared, _)) if prepared.words == program.words => Ok(prepared),
+            Some(_) | None => program.prepare(),
         }
     }
 
-    /// Has the keeper wait whose command is asked after `asked` at its stage, for a moment at most. Nobody needs to know
-    /// whether that is so: nothing of the command runs until it is asked, and it is asked only if it is trusted then.
-    fn call_ahead(&self, known: &Known, asked: &Written) {
-        let mut behind = known
-            .handlers
-            .iter()
-            .filter(|one| one.stage == asked.stage)
-            .skip_while(|one| !std::ptr::eq(*one, asked))
-            .skip(1);
-        let next = behind.find_map(|one| if let Action::Command(words) = &one.action { Some(words) } else { None });
-        let Some(Ok(prepared)) = next.map(|words| self.program(words)) else { return };
+    /// Starts the keeper of the command that is asked next at the stage of `asked`, by what `fields` say before that one has
+    /// answered. It waits for a moment at most; nothing of the command runs until it is asked, if it is trusted then.
+    fn start_ahead(&self, known: &Known, asked: &Written, fields: &Value) {
+        let all = known.handlers.iter().filter(|one| one.stage == asked.stage);
+        let mut behind = all.skip_while(|one| !std::ptr::eq(*one, asked)).skip(1);
+        let next = behind.find_map(|one| {
+            let Action::Command(words) = &one.action else { return None };
+            judge(&one.condition, fields).holds.then_some(words)
+        });
+        let prepared = next.map(|words| self.program(words).and_then(|program| program.prepare()));
+        let Some(Ok(prepared)) = prepared else { return };
         let now = Instant::now();
         *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some((prepared, now));
         let ahead = Arc::downgrade(&self.ahead);
@@ -315,9 +316,10 @@ impl FileHandlers {
                     map.insert("thread".to_owned(), call.facts.clone());
                     map.insert("cwd".to_owned(), self.root.display().to_string().into());
                 }
-                let asked = self.called(words)?;
-                let (answer, ()) = tokio::join!(asked.ask(&question), async { self.call_ahead(known, written) });
-                return answer;
+                let program = self.program(words)?;
+                let keeper = self.keeper_of(&program)?;
+                let next = async { self.start_ahead(known, written, &question) };
+                return tokio::join!(program.ask(keeper, &question), next).0;
             }
         };
         Ok((value, String::new()))

@@ -90,44 +90,26 @@ impl Program {
         }
     }
 
-    /// Has its keeper wait for being asked: that takes longer to start than most programs take to answer.
+    /// Has its keeper wait for being asked: that takes longer to start than most programs take to answer. Nothing of the
+    /// program runs before.
     ///
     /// # Errors
     /// Why it could not be started.
-    pub fn prepare(self) -> Result<Prepared, String> {
+    pub fn prepare(&self) -> Result<Prepared, String> {
         let keeper = self.keeper.prepare(&self.launch(None, LONGEST)).map_err(|failed| failed.0)?;
-        Ok(Prepared { program: self, keeper })
-    }
-}
-
-/// A program whose keeper waits. Nothing of it has run; dropping it ends the keeper.
-pub struct Prepared {
-    program: Program,
-    keeper: command::Prepared,
-}
-
-impl fmt::Debug for Prepared {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Prepared").field("words", &self.program.words).finish_non_exhaustive()
-    }
-}
-
-impl Prepared {
-    /// The program and its arguments.
-    #[must_use]
-    pub fn words(&self) -> &[String] {
-        &self.program.words
+        Ok(Prepared { words: self.words.clone(), keeper })
     }
 
-    /// Gives it `question` on its input and reads its answer, with what it said on its error output. An empty answer is
-    /// null. Losing the future ends the program with all that it started.
+    /// Gives it, with the keeper that was prepared for these words, `question` on its input and reads its answer, with what
+    /// it said on its error output. An empty answer is null. It is confined as it says now, whenever the keeper was started.
+    /// Losing the future ends the program with all that it started.
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn ask(self, question: &Value) -> Result<(Value, String), String> {
-        let name = self.program.words.first().map_or("", String::as_str);
-        let launch = self.program.launch(Some(question.to_string().into_bytes()), LONGEST);
-        let finished = self.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
+    pub async fn ask(&self, prepared: Prepared, question: &Value) -> Result<(Value, String), String> {
+        let name = self.words.first().map_or("", String::as_str);
+        let launch = self.launch(Some(question.to_string().into_bytes()), LONGEST);
+        let finished = prepared.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
         let said = finished.output.finish(|_spilled| String::new());
         let said = said.get(said.ceil_char_boundary(said.len().saturating_sub(SAID))..).unwrap_or_default().to_owned();
         if let Some(how) = ending(&finished.ended, LONGEST) {
@@ -147,5 +129,18 @@ impl Prepared {
             Ok(value) => Ok((value, said)),
             Err(error) => Err(format!("`{name}` did not answer with JSON: {error}")),
         }
+    }
+}
+
+/// A keeper that waits. Dropping it ends the keeper.
+pub struct Prepared {
+    /// The program that it would start, and its arguments.
+    pub words: Vec<String>,
+    keeper: command::Prepared,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Prepared").field("words", &self.words).finish_non_exhaustive()
     }
 }
