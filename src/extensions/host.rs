@@ -21,7 +21,7 @@ use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, Object, Result, Value};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -66,8 +66,6 @@ pub(super) struct Host {
     /// What is registered has changed since it was listed.
     pub(super) registered: bool,
     settled: Settled,
-    /// How long JavaScript stood still for something that it waits for without a pause.
-    pub(super) stood_still: Rc<Cell<Duration>>,
 }
 
 /// Acts above this are processes; below it is the number of the channel that is told of one.
@@ -206,7 +204,6 @@ impl Host {
             calls: (0, 0),
             registered: false,
             settled,
-            stood_still: Rc::default(),
         }
     }
 
@@ -387,15 +384,13 @@ impl Host {
         fine(Plain::map([("id", number.clone()), ("pid", number)]))
     }
 
-    /// Runs a process to its end. JavaScript stands still meanwhile, which counts as no work of its own.
+    /// Runs a process to its end. JavaScript stands still meanwhile.
     fn spawn_sync(&self, owner: &Plain, spec: &Plain) -> Plain {
         let Some(outside) = self.settings.outside.clone() else {
             return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default());
         };
-        let (asker, begun) = (self.asker(channel(owner).unwrap_or_default()), Instant::now());
-        let ran = outside.call(&asker, "process.run", spec.clone().into());
-        self.stood_still.set(self.stood_still.get() + begun.elapsed());
-        match ran {
+        let asker = self.asker(channel(owner).unwrap_or_default());
+        match outside.call(&asker, "process.run", spec.clone().into()) {
             Ok(ran) => {
                 let text = |name: &str| ran.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
                 let bytes = |name: &str| Plain::Bytes(text(name).as_bytes().to_vec());
@@ -431,10 +426,7 @@ impl Host {
         if let Some(outside) = &self.settings.outside {
             let owner = channel(owner).unwrap_or_default();
             let asker = self.asker(owner);
-            let begun = Instant::now();
             let told = outside.call(&asker, name, arguments.clone().into());
-            // JavaScript stood still meanwhile, which counts as no work of its own.
-            self.stood_still.set(self.stood_still.get() + begun.elapsed());
             if told.is_ok() {
                 self.attends(name, owner, arguments);
             }

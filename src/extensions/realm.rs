@@ -68,19 +68,53 @@ impl Fault {
 struct Watch {
     /// Set when nobody waits for anything.
     gone: Lost,
-    deadline: Cell<Option<Instant>>,
-    /// How long of it JavaScript stood still.
-    stood_still: Rc<Cell<Duration>>,
+    /// What runs now.
+    running: Cell<Option<Running>>,
     /// Set when nobody waits for the call that is made.
     lost: RefCell<Option<Lost>>,
     tripped: Cell<bool>,
 }
 
+/// One entry into the engine. Its time is the thread's own on a processor: a machine that stalls, and a program that
+/// JavaScript stands still for, take nothing of it.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    begun: Instant,
+    /// What the thread had used before it.
+    used: Duration,
+    limit: Duration,
+}
+
+impl Running {
+    fn start(limit: Duration) -> Self {
+        Self { begun: Instant::now(), used: processor_time(), limit }
+    }
+
+    fn is_over(&self) -> bool {
+        // No thread uses more than passes, and to ask for what passed costs a tenth.
+        self.begun.elapsed() >= self.limit && processor_time().saturating_sub(self.used) >= self.limit
+    }
+}
+
+/// What this thread has used of processors.
+fn processor_time() -> Duration {
+    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
+
 impl Watch {
+    fn start(&self, limit: Duration) {
+        self.tripped.set(false);
+        self.running.set(Some(Running::start(limit)));
+    }
+
+    fn stop(&self) {
+        self.running.set(None);
+    }
+
     fn is_over(&self) -> bool {
         let is_set = |lost: &Lost| lost.load(Ordering::Relaxed);
         let is_lost = || is_set(&self.gone) || self.lost.borrow().as_ref().is_some_and(is_set);
-        self.deadline.get().is_some_and(|deadline| is_lost() || Instant::now() >= deadline + self.stood_still.get())
+        self.running.get().is_some_and(|running| is_lost() || running.is_over())
     }
 }
 
@@ -130,8 +164,7 @@ impl Realm {
         runtime.set_memory_limit(settings.limits.memory);
         runtime.set_max_stack_size(STACK);
         let host = Host::new(Rc::clone(settings), settled.clone());
-        let (gone, stood_still) = (Lost::clone(gone), Rc::clone(&host.stood_still));
-        let watch = Rc::new(Watch { gone, stood_still, ..Watch::default() });
+        let watch = Rc::new(Watch { gone: Lost::clone(gone), ..Watch::default() });
         let seen = Rc::clone(&watch);
         runtime.set_interrupt_handler(Some(Box::new(move || {
             let over = seen.is_over();
@@ -172,11 +205,9 @@ impl Realm {
 
     /// One entry into the engine, under the deadline for those.
     fn enter<T>(&self, work: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, Fault> {
-        self.watch.tripped.set(false);
-        self.watch.stood_still.set(Duration::ZERO);
-        self.watch.deadline.set(Some(Instant::now() + self.limits.slice));
+        self.watch.start(self.limits.slice);
         let result = self.context.with(|ctx| work(&ctx).catch(&ctx).map_err(|error| self.thrown(&error)));
-        self.watch.deadline.set(None);
+        self.watch.stop();
         if self.watch.tripped.get() {
             Err(Fault::Interrupted(self.limits.slice))
         } else {
@@ -213,9 +244,7 @@ impl Realm {
     }
 
     fn jobs(&self) -> Result<(), Fault> {
-        self.watch.tripped.set(false);
-        self.watch.stood_still.set(Duration::ZERO);
-        self.watch.deadline.set(Some(Instant::now() + self.limits.slice));
+        self.watch.start(self.limits.slice);
         let mut result = Ok(());
         loop {
             match self.runtime.execute_pending_job() {
@@ -229,7 +258,7 @@ impl Realm {
                 break;
             }
         }
-        self.watch.deadline.set(None);
+        self.watch.stop();
         result
     }
 
@@ -370,5 +399,21 @@ fn news_of(ran: Result<serde_json::Value, Refusal>) -> Plain {
         Err(Refusal { code, message }) => {
             Plain::map([kind("error"), ("code", Plain::Text(code)), ("message", Plain::Text(message))])
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_still_has_not_run() {
+        let running = Running::start(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(60));
+        assert!(!running.is_over());
+        while processor_time() < running.used + running.limit {
+            std::hint::spin_loop();
+        }
+        assert!(running.is_over());
     }
 }

@@ -25,7 +25,7 @@ pub struct Settings {
 pub struct Limits {
     /// Bytes of memory for all extensions together.
     pub memory: usize,
-    /// How long JavaScript may run without a pause.
+    /// How long JavaScript may run without a pause, in time on a processor.
     pub slice: Duration,
     /// How long a file may take to load, its waits included.
     pub load: Duration,
