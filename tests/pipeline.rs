@@ -78,6 +78,42 @@ fn whatever_a_program_leaves_behind_ends_with_it() {
     terminal::poll("they are gone", || !left());
 }
 
+/// Handlers of a stage are asked by one process, which what one of them does or leaves costs nobody else.
+#[test]
+fn programs_that_are_asked_one_after_another_do_not_meet() {
+    let scripts = [
+        ("leaves", "(sleep 5; echo nonsense) & cat > /dev/null; echo $PPID >&2", "unchanged", ""),
+        ("absent", "", "failed", "/no/such/program"),
+        ("reads_nothing", "exec <&-; echo $PPID >&2", "unchanged", ""),
+        ("ends_it", "kill -9 $PPID", "failed", "its keeper is gone"),
+        (
+            "next",
+            "echo $PPID >&2; printf '{\\\"action\\\":\\\"transform\\\",\\\"text\\\":\\\"other\\\"}'",
+            "changed",
+            "",
+        ),
+        ("last", "grep -q other; echo $PPID >&2", "unchanged", ""),
+    ];
+    let mut file = "handlers:\n".to_owned();
+    for (id, script, ..) in scripts {
+        let words = if script.is_empty() { "/no/such/program".to_owned() } else { format!("sh, -c, \"{script}\"") };
+        writeln!(file, "- id: {id}\n  stage: input\n  command: [{words}]").unwrap();
+    }
+    let project = Project::new(&file).trusted();
+    let id = project.run("hello");
+    let steps = project.event(&id, "prompt_prepared")["steps"].clone();
+    for (index, (_, _, outcome, detail)) in scripts.into_iter().enumerate() {
+        assert_eq!(steps[index]["outcome"], outcome, "{steps:#}");
+        assert!(steps[index]["error"].as_str().unwrap_or_default().contains(detail), "{steps:#}");
+    }
+    assert_eq!(project.event(&id, "cognition_in")["text"], "other");
+    let keeper = |index: usize| steps[index]["said"].as_str().unwrap();
+    if cfg!(target_os = "linux") {
+        assert_eq!((keeper(0), keeper(4)), (keeper(2), keeper(5)));
+    }
+    assert_ne!(keeper(0), keeper(4));
+}
+
 #[test]
 fn a_projects_programs_wait_for_trust_and_its_texts_do_not() {
     let handlers = format!("{}- id: tidy\n  stage: input\n  append: \"!\"\n", shell("input", "touch ran", ""));

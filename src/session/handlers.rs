@@ -20,7 +20,8 @@ use crate::items::{self, Items, Kind, Knowledge};
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers, NotExpanded};
 use crate::ports::tools::Waiting;
-use crate::tools::program::{Prepared, Program};
+use crate::tools::program::Program;
+use crate::tools::reusable_keeper::ReusableKeeper;
 use crate::tools::{Environment, Keeper, NoTools, Sandbox};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 /// No text grows longer by its edits, in bytes.
 const LONGEST_TEXT: usize = 4 << 20;
 
-/// So long a keeper waits that was started ahead.
+/// So long a keeper waits for the next command.
 const WAITS: Duration = Duration::from_secs(2);
 
 /// So long it holds for the handlers of one value that the project was found trusted: for a few quick ones.
@@ -52,14 +53,14 @@ struct FileHandlers {
     /// What is written, and how the files were then.
     read: RwLock<(Arc<Known>, Vec<Stamp>)>,
     files: Vec<PathBuf>,
-    /// The keeper of the command that is likely to be asked next.
-    ahead: Ahead,
+    /// The keeper of commands, between two of them.
+    keeper: Idle,
     /// Whether the project is trusted, and when that was looked at.
     trust: Mutex<Option<(Instant, Arc<Trust>)>>,
 }
 
-/// A keeper that was started ahead, and when.
-type Ahead = Arc<Mutex<Option<(Prepared, Instant)>>>;
+/// A keeper that waits for a command, and since when.
+type Idle = Arc<Mutex<Option<(ReusableKeeper, Instant)>>>;
 
 /// Handlers as they were read.
 struct Known {
@@ -189,7 +190,7 @@ impl FileHandlers {
             sandbox: setup.sandbox(),
             read: RwLock::new((Arc::new(read.into()), stamps)),
             files,
-            ahead: Ahead::default(),
+            keeper: Idle::default(),
             trust: Mutex::default(),
         }
     }
@@ -254,38 +255,39 @@ impl FileHandlers {
         })
     }
 
-    /// A keeper for this program: the one that was started ahead, or another.
-    fn keeper_of(&self, program: &Program) -> Result<Prepared, String> {
-        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match ahead {
-            Some((prepared, _)) if prepared.words == program.words => Ok(prepared),
-            Some(_) | None => program.prepare(),
-        }
+    /// The keeper that waits, or another.
+    fn keeper_for(&self, program: &Program) -> Result<ReusableKeeper, String> {
+        let waits = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        waits.map_or_else(|| program.keeper(), |(keeper, _)| Ok(keeper))
     }
 
-    /// Starts the keeper of the command that is asked next at the stage of `asked`, by what `fields` say before that one has
-    /// answered. It waits for a moment at most; nothing of the command runs until it is asked, if it is trusted then.
-    fn start_ahead(&self, known: &Known, asked: &Written, fields: &Value) {
-        let all = known.handlers.iter().filter(|one| one.stage == asked.stage);
-        let mut behind = all.skip_while(|one| !std::ptr::eq(*one, asked)).skip(1);
-        let next = behind.find_map(|one| {
-            let Action::Command(words) = &one.action else { return None };
-            judge(&one.condition, fields).holds.then_some(words)
-        });
-        let prepared = next.map(|words| self.program(words).and_then(|program| program.prepare()));
-        let Some(Ok(prepared)) = prepared else { return };
+    /// Has it wait for the next handler, for a moment.
+    fn put_back(&self, keeper: ReusableKeeper) {
         let now = Instant::now();
-        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = Some((prepared, now));
-        let ahead = Arc::downgrade(&self.ahead);
+        *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some((keeper, now));
+        let keeper = Arc::downgrade(&self.keeper);
         tokio::spawn(async move {
             tokio::time::sleep(WAITS).await;
-            let Some(ahead) = ahead.upgrade() else { return };
-            let mut ahead = ahead.lock().unwrap_or_else(PoisonError::into_inner);
-            let _not_asked = ahead.take_if(|(_, since)| *since == now);
+            let Some(keeper) = keeper.upgrade() else { return };
+            let mut keeper = keeper.lock().unwrap_or_else(PoisonError::into_inner);
+            let _not_asked = keeper.take_if(|(_, since)| *since == now);
         });
     }
 
-    async fn answer(&self, known: &Known, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
+    /// Asks a command.
+    async fn ask_program(&self, words: &[String], question: &Value) -> Result<(Value, String), String> {
+        let program = self.program(words)?;
+        let keeper = self.keeper_for(&program)?;
+        // Where it serves once the next one starts meanwhile.
+        let next = async { if program.leaves_its_keeper() { None } else { program.keeper().ok() } };
+        let ((answer, keeper), next) = tokio::join!(program.ask(keeper, question), next);
+        if let Some(keeper) = keeper.or(next) {
+            self.put_back(keeper);
+        }
+        answer
+    }
+
+    async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
         let event = &call.event;
         let value = match &written.action {
             Action::Handled => json!({"action": "handled"}),
@@ -316,10 +318,7 @@ impl FileHandlers {
                     map.insert("thread".to_owned(), call.facts.clone());
                     map.insert("cwd".to_owned(), self.root.display().to_string().into());
                 }
-                let program = self.program(words)?;
-                let keeper = self.keeper_of(&program)?;
-                let next = async { self.start_ahead(known, written, &question) };
-                return tokio::join!(program.ask(keeper, &question), next).0;
+                return self.ask_program(words, &question).await;
             }
         };
         Ok((value, String::new()))
@@ -611,7 +610,7 @@ impl FileHandlers {
             let reason = "you have not trusted this project (levain trust)".to_owned();
             return Ok(HandlerReply::Refused { reason });
         }
-        let (value, said) = self.answer(&known, written, call).await?;
+        let (value, said) = self.answer(written, call).await?;
         Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
     }
 }

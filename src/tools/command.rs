@@ -28,7 +28,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 const SHOW_EVERY: Duration = Duration::from_millis(50);
 
 /// How long output is read after the command has ended: somebody who got away may hold the pipe.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A keeper that has not ended by then is ended itself.
 const KEEPER: Duration = Duration::from_secs(12);
@@ -207,24 +207,6 @@ impl Keeper {
         Ok(Running { child, process, gate, kept: matches!(self, Self::Process(_)) })
     }
 
-    /// Makes a process that waits, with pipes for what it will print.
-    ///
-    /// # Errors
-    /// Why it was not made.
-    pub(super) fn prepare(&self, launch: &Launch<'_>) -> Result<Prepared, Failed> {
-        let (reader, writer) = std::io::pipe().map_err(not_started)?;
-        let (stdout, second) = if launch.apart {
-            let (results, out) = std::io::pipe().map_err(not_started)?;
-            (Stdio::from(out), Some(results))
-        } else {
-            (writer.try_clone().map_err(not_started)?.into(), None)
-        };
-        let running = self.make(launch, (stdout, writer.into()))?;
-        let reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
-        let results = second.map(|fd| pipe::Receiver::from_owned_fd(fd.into())).transpose().map_err(not_started)?;
-        Ok(Prepared { running, reader, results })
-    }
-
     /// Runs a command to its end, or until `stop` is over.
     pub(super) async fn run(
         &self,
@@ -232,31 +214,19 @@ impl Keeper {
         stop: impl Future<Output = ()>,
         listener: &dyn ToolListener,
     ) -> Result<Finished, Failed> {
-        self.prepare(&launch)?.run(launch, stop, listener).await
-    }
-}
-
-/// A command that waits to be let go. Dropping it ends the process.
-pub(super) struct Prepared {
-    running: Running,
-    /// What it will print.
-    reader: pipe::Receiver,
-    /// What it will print as results, where these are told apart.
-    results: Option<pipe::Receiver>,
-}
-
-impl Prepared {
-    /// Runs it to its end, or until `stop` is over. It was prepared for this `launch`, but for what it reads.
-    pub(super) async fn run(
-        self,
-        launch: Launch<'_>,
-        stop: impl Future<Output = ()>,
-        listener: &dyn ToolListener,
-    ) -> Result<Finished, Failed> {
-        let Self { mut running, mut reader, mut results } = self;
+        let (reader, writer) = std::io::pipe().map_err(not_started)?;
+        let (stdout, second) = if launch.apart {
+            let (results, out) = std::io::pipe().map_err(not_started)?;
+            (Stdio::from(out), Some(results))
+        } else {
+            (writer.try_clone().map_err(not_started)?.into(), None)
+        };
         let deadline = Instant::now() + launch.longest;
         let size = launch.input.as_ref().map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        running.let_go(&launch, size.map_or(Input::Nothing, Input::Bytes), listener).await?;
+        let input = size.map_or(Input::Nothing, Input::Bytes);
+        let mut running = self.start(&launch, input, (stdout, writer.into()), listener).await?;
+        let mut reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
+        let mut results = second.map(|fd| pipe::Receiver::from_owned_fd(fd.into())).transpose().map_err(not_started)?;
         let gate = running.gate.take();
         let bytes = launch.input.clone().unwrap_or_default();
         // Written beside reading: a command may print before it reads. The keeper's input stays open until the end.
@@ -284,11 +254,10 @@ struct Heard {
     result: Vec<u8>,
 }
 
-impl Heard {
-    fn result(&mut self, bytes: &[u8]) {
-        let room = LONGEST_RESULT.saturating_sub(self.result.len()).min(bytes.len());
-        self.result.extend_from_slice(bytes.get(..room).unwrap_or_default());
-    }
+/// Adds to a result what is kept of it.
+pub(super) fn keep_result(result: &mut Vec<u8>, bytes: &[u8]) {
+    let room = LONGEST_RESULT.saturating_sub(result.len()).min(bytes.len());
+    result.extend_from_slice(bytes.get(..room).unwrap_or_default());
 }
 
 /// Reads and shows until the command ends, or has to be ended: at the deadline, or because somebody stops it.
@@ -344,7 +313,7 @@ async fn watch(
             },
             read = read_from(results.as_deref_mut(), &mut second), if results_open => match read {
                 Ok(0) | Err(_) => results_open = false,
-                Ok(count) => heard.result(second.get(..count).unwrap_or_default()),
+                Ok(count) => keep_result(&mut heard.result, second.get(..count).unwrap_or_default()),
             },
         }
     }
@@ -365,16 +334,18 @@ async fn read_from(pipe: Option<&mut pipe::Receiver>, buffer: &mut [u8]) -> std:
 }
 
 async fn drain(reader: &mut pipe::Receiver, results: Option<&mut pipe::Receiver>, heard: &mut Heard) {
-    async fn all(pipe: &mut (impl AsyncRead + Unpin), mut take: impl FnMut(&[u8])) {
-        let mut buffer = vec![0; 16 << 10];
-        while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
-            take(buffer.get(..count).unwrap_or_default());
-        }
-    }
     if let Some(results) = results {
-        all(results, |bytes| heard.result(bytes)).await;
+        read_all(results, |bytes| keep_result(&mut heard.result, bytes)).await;
     }
-    all(reader, |bytes| heard.output.push(bytes)).await;
+    read_all(reader, |bytes| heard.output.push(bytes)).await;
+}
+
+/// Reads until nobody writes any more.
+pub(super) async fn read_all(pipe: &mut (impl AsyncRead + Unpin), mut take: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        take(buffer.get(..count).unwrap_or_default());
+    }
 }
 
 /// How a command ended, in words for its output; nothing where it ended well.

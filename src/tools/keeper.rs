@@ -4,16 +4,23 @@
 //! first write down that it does. Whatever the command leaves behind becomes the keeper's own child, sessions of their own
 //! and double forks included, since on Linux the keeper takes up orphans. It ends all of them when the command ends, and
 //! when its input closes: a worker that is killed closes it too. Signals that ask a command for something are passed on.
+//!
+//! Without a command on its command line it serves one after another, since to start takes it longer than most commands:
+//! its input is a socket then, each line names a command and comes with that one's input and outputs, and how it ended goes
+//! back when nothing of it is left.
 
 use super::sandbox::{self, Confinement};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process_group, setrlimit, wait};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// The subcommand by which this program is a keeper.
@@ -52,6 +59,24 @@ pub(super) struct Start {
     pub(super) confinement: Option<Confinement>,
 }
 
+/// The line that has a keeper start a command, of those that it serves one after another. The command's input, its output
+/// and its error output come with it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// The program and its arguments.
+    pub(super) words: Vec<String>,
+    pub(super) confinement: Option<Confinement>,
+}
+
+/// The line that tells how it ended.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Report {
+    /// As the system tells it; or why the command was not started.
+    pub(super) ended: Result<i32, String>,
+    /// Whether the keeper serves another one.
+    pub(super) again: bool,
+}
+
 /// Answers in the place of the program if it was called as a keeper: before anything else, since a command waits.
 ///
 /// # Errors
@@ -62,6 +87,12 @@ pub fn answer() -> Option<Result<ExitCode, String>> {
     (words.next()? == WORD).then(|| keep(words.collect()))
 }
 
+/// What tells a keeper that somebody has ended, and that it was sent a signal to pass on.
+struct Signals {
+    ended: UnixStream,
+    asked: Vec<(UnixStream, Signal)>,
+}
+
 fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
     let told = |error: io::Error| error.to_string();
     // Whoever calls may have called ahead, so all that can be done before the line is.
@@ -70,26 +101,110 @@ fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| told(error.into()))?;
     let ended = signals(signal_hook::consts::SIGCHLD)?;
     let asked = PASSED_ON.iter().map(|signal| Ok((signals(signal.as_raw())?, *signal)));
-    let asked = asked.collect::<Result<Vec<_>, String>>()?;
+    let signals = Signals { ended, asked: asked.collect::<Result<Vec<_>, String>>()? };
+    if command.is_empty() {
+        return serve(&signals);
+    }
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line).map_err(told)? == 0 {
         return Ok(ExitCode::SUCCESS);
     }
     let Start { input, confinement } = serde_json::from_str(&line).map_err(|error| error.to_string())?;
-    let confined = confinement.as_ref().map(Confined::prepare).transpose()?;
-    let started = start(command, input, confinement.as_ref(), confined.as_ref());
-    let (pid, pipe) = match started {
-        Ok(started) => started,
-        Err(why) => {
-            confined.iter().for_each(Confined::clear);
-            return Err(why);
-        }
+    let wires = |command: &mut Command| {
+        command.stdin(if input == Input::Nothing { Stdio::null() } else { Stdio::piped() });
     };
-    feed(input, pipe);
-    let status = watch(pid, input, &ended, &asked);
-    end_all(pid);
-    confined.iter().for_each(Confined::clear);
+    let begun = |pipe| feed(input, pipe);
+    let (status, _) = run(command, wires, confinement.as_ref(), begun, (input, &signals))?;
     Ok(leave(status))
+}
+
+/// Whether a keeper serves another command after one that was confined like this. A sandbox is in part the keeper's, too; and
+/// where orphans are not taken up somebody may be left.
+pub(super) fn serves_again(confinement: Option<&Confinement>) -> bool {
+    cfg!(target_os = "linux") && confinement.is_none()
+}
+
+/// Starts commands one after another, each when nothing is left of the one before, until nobody holds its input any more.
+fn serve(signals: &Signals) -> Result<ExitCode, String> {
+    let told = |error: io::Error| error.to_string();
+    loop {
+        let Some((line, fds)) = receive().map_err(told)? else { return Ok(ExitCode::SUCCESS) };
+        let Order { words, confinement } = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+        let [input, output, errors] = fds;
+        let wires = |command: &mut Command| {
+            command.stdin(input).stdout(output).stderr(errors);
+        };
+        // Signals of before were for another one.
+        for (asked, _) in &signals.asked {
+            drain(asked);
+        }
+        let words = words.into_iter().map(OsString::from).collect();
+        let ran = run(words, wires, confinement.as_ref(), |_| {}, (Input::Nothing, signals));
+        let again = serves_again(confinement.as_ref()) && ran.as_ref().map_or(true, |(_, all_gone)| *all_gone);
+        let ended = ran.and_then(|(status, _)| status.map(WaitStatus::as_raw).ok_or_else(|| "it got lost".to_owned()));
+        let mut report = serde_json::to_vec(&Report { ended, again }).map_err(|error| error.to_string())?;
+        report.push(b'\n');
+        let mut left = report.as_slice();
+        while !left.is_empty() {
+            let sent = rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdin(), left));
+            left = left.get(sent.map_err(|error| told(error.into()))?..).unwrap_or_default();
+        }
+        if !again {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// The next line, and what comes with it; none when nobody sends any more.
+fn receive() -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
+    let (mut line, mut fds) = (Vec::new(), Vec::new());
+    let mut buffer = [0; 4096];
+    while line.last() != Some(&b'\n') {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        #[cfg(target_os = "linux")]
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        #[cfg(not(target_os = "linux"))]
+        let flags = RecvFlags::empty();
+        let received = rustix::io::retry_on_intr(|| {
+            recvmsg(rustix::stdio::stdin(), &mut [IoSliceMut::new(&mut buffer)], &mut control, flags)
+        })?;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(sent) = message {
+                fds.extend(sent);
+            }
+        }
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        line.extend_from_slice(buffer.get(..received.bytes).unwrap_or_default());
+    }
+    #[cfg(not(target_os = "linux"))]
+    for fd in &fds {
+        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
+    }
+    let fds =
+        fds.try_into().map_err(|_others: Vec<_>| io::Error::other("a command came without its input and outputs"))?;
+    Ok(Some((line, fds)))
+}
+
+/// Runs a command to its end, and ends what it leaves. Answers how it ended, and whether all is gone.
+fn run(
+    words: Vec<OsString>,
+    wires: impl FnOnce(&mut Command),
+    confinement: Option<&Confinement>,
+    begun: impl FnOnce(Option<ChildStdin>),
+    (input, signals): (Input, &Signals),
+) -> Result<(Option<WaitStatus>, bool), String> {
+    let confined = confinement.map(Confined::prepare).transpose()?;
+    let started = start(words, wires, confinement, confined.as_ref());
+    let ran = started.map(|(pid, pipe)| {
+        begun(pipe);
+        let status = watch(pid, input, signals);
+        (status, end_all(pid))
+    });
+    confined.iter().for_each(Confined::clear);
+    ran
 }
 
 /// What is made for a confined command and goes with it.
@@ -131,7 +246,7 @@ fn signals(signal: i32) -> Result<UnixStream, String> {
 /// it inherits and the keeper does not.
 fn start(
     mut words: Vec<OsString>,
-    input: Input,
+    wires: impl FnOnce(&mut Command),
     confinement: Option<&Confinement>,
     confined: Option<&Confined>,
 ) -> Result<(Pid, Option<ChildStdin>), String> {
@@ -146,7 +261,7 @@ fn start(
     let program = words.remove(0);
     let mut command = Command::new(&program);
     command.args(words).process_group(0);
-    command.stdin(if input == Input::Nothing { Stdio::null() } else { Stdio::piped() });
+    wires(&mut command);
     if let Some(confined) = confined {
         command.env("TMPDIR", confined.temporary.path());
     }
@@ -162,7 +277,7 @@ fn start(
         None => Ok(go()),
         Some(_) => std::thread::scope(|scope| scope.spawn(&mut go).join()),
     };
-    let mut child = started.map_err(|_panicked| "the keeper failed inside".to_owned())??;
+    let mut child: Child = started.map_err(|_panicked| "the keeper failed inside".to_owned())??;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("it has no process")?;
     Ok((pid, child.stdin.take()))
 }
@@ -199,7 +314,7 @@ fn pieces(from: &mut impl Read, mut to: impl io::Write) -> io::Result<u64> {
 }
 
 /// Waits until the command has ended, or nobody holds the keeper's input any more.
-fn watch(pid: Pid, input: Input, ended: &UnixStream, asked: &[(UnixStream, Signal)]) -> Option<WaitStatus> {
+fn watch(pid: Pid, input: Input, Signals { ended, asked }: &Signals) -> Option<WaitStatus> {
     let stdin = io::stdin();
     let mut leaves: Option<Instant> = None;
     loop {
@@ -257,16 +372,20 @@ fn reap(wanted: Option<Pid>) -> (bool, Option<WaitStatus>) {
     }
 }
 
-/// Ends everybody below this process, and whoever they start meanwhile.
-fn end_all(command: Pid) {
+/// Ends everybody below this process, and whoever they start meanwhile. Whether all are gone.
+fn end_all(command: Pid) -> bool {
     let until = Instant::now() + CROWD;
-    while reap(None).0 && Instant::now() < until {
+    while reap(None).0 {
+        if Instant::now() >= until {
+            return false;
+        }
         let _gone = kill_process_group(command, Signal::KILL);
         for pid in below() {
             let _gone = rustix::process::kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+    true
 }
 
 /// All processes below this one. Only Linux tells.

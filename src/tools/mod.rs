@@ -25,6 +25,7 @@ mod primary;
 pub mod program;
 pub mod request;
 mod result;
+pub mod reusable_keeper;
 mod root;
 pub mod sandbox;
 mod shared_file;

@@ -1,14 +1,15 @@
 //! A program that is asked something beside a thread's tools, such as a handler of the pipeline: JSON in, JSON out.
 
 use super::Environment;
-use super::command::{self, Ended, Keeper, Launch, ending};
+use super::command::{Ended, Finished, Keeper, Launch, ending};
+use super::keeper::serves_again;
+use super::reusable_keeper::ReusableKeeper;
 use super::sandbox::Confinement;
 use crate::domain::Persona;
 use crate::domain::event::Process;
 use crate::ports::ToolListener;
 use crate::ports::tools::Waiting;
 use serde_json::Value;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,26 +91,41 @@ impl Program {
         }
     }
 
-    /// Has its keeper wait for being asked: that takes longer to start than most programs take to answer. Nothing of the
-    /// program runs before.
+    /// A keeper that asks this program and others of the same folder and environment, one after another.
     ///
     /// # Errors
     /// Why it could not be started.
-    pub fn prepare(&self) -> Result<Prepared, String> {
-        let keeper = self.keeper.prepare(&self.launch(None, LONGEST)).map_err(|failed| failed.0)?;
-        Ok(Prepared { words: self.words.clone(), keeper })
+    pub fn keeper(&self) -> Result<ReusableKeeper, String> {
+        match &self.keeper {
+            Keeper::Process(program) => ReusableKeeper::start(program, &self.folder, &self.environment),
+            Keeper::Absent => Err("nobody here could start it".to_owned()),
+        }
     }
 
-    /// Gives it, with the keeper that was prepared for these words, `question` on its input and reads its answer, with what
-    /// it said on its error output. An empty answer is null. It is confined as it says now, whenever the keeper was started.
-    /// Losing the future ends the program with all that it started.
+    /// Whether the keeper that asked it can ask another one.
+    #[must_use]
+    pub fn leaves_its_keeper(&self) -> bool {
+        serves_again(self.confinement.as_ref())
+    }
+
+    /// Gives it, by this keeper, `question` on its input and reads its answer, with what it said on its error output. An empty
+    /// answer is null. With it comes the keeper, if it can be asked again. Losing the future ends the program with all that it
+    /// started.
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn ask(&self, prepared: Prepared, question: &Value) -> Result<(Value, String), String> {
+    pub async fn ask(
+        &self,
+        keeper: ReusableKeeper,
+        question: &Value,
+    ) -> (Result<(Value, String), String>, Option<ReusableKeeper>) {
+        let question = question.to_string().into_bytes();
+        let (finished, keeper) = keeper.run(&self.words, self.confinement.clone(), &question).await;
+        (finished.map_err(|failed| failed.0).and_then(|finished| self.answer(finished)), keeper)
+    }
+
+    fn answer(&self, finished: Finished) -> Result<(Value, String), String> {
         let name = self.words.first().map_or("", String::as_str);
-        let launch = self.launch(Some(question.to_string().into_bytes()), LONGEST);
-        let finished = prepared.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
         let said = finished.output.finish(|_spilled| String::new());
         let said = said.get(said.ceil_char_boundary(said.len().saturating_sub(SAID))..).unwrap_or_default().to_owned();
         if let Some(how) = ending(&finished.ended, LONGEST) {
@@ -129,18 +145,5 @@ impl Program {
             Ok(value) => Ok((value, said)),
             Err(error) => Err(format!("`{name}` did not answer with JSON: {error}")),
         }
-    }
-}
-
-/// A keeper that waits. Dropping it ends the keeper.
-pub struct Prepared {
-    /// The program that it would start, and its arguments.
-    pub words: Vec<String>,
-    keeper: command::Prepared,
-}
-
-impl fmt::Debug for Prepared {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Prepared").field("words", &self.words).finish_non_exhaustive()
     }
 }
