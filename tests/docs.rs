@@ -281,6 +281,8 @@ fn no_old_words_come_back() {
     let old: Vec<(&str, &str)> =
         list.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once('\t').unwrap()).collect();
     assert!(old.len() >= 60, "{}", old.len());
+    let any: Vec<String> = old.iter().map(|(old, _)| regex::escape(old)).collect();
+    let any = regex::Regex::new(&any.join("|")).unwrap();
     let mut files = vec!["README.md".to_owned(), "SECURITY.md".to_owned()];
     files_of("src", &[".rs", ".snap"], &mut files);
     files_of("docs", &[".md"], &mut files);
@@ -290,7 +292,7 @@ fn no_old_words_come_back() {
         for (number, line) in (1..).zip(text(file).lines()) {
             // Comments are for people who read the source.
             let is_source = Path::new(file).extension().is_some_and(|ending| ending == "rs");
-            if is_source && line.trim_start().starts_with("//") {
+            if !any.is_match(line) || is_source && line.trim_start().starts_with("//") {
                 continue;
             }
             let found = old.iter().filter(|(old, _)| line.contains(old));

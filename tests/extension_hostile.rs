@@ -266,16 +266,16 @@ async fn what_is_huge_is_cut_or_refused() {
     for body in [
         "pi.on('context', (event: any) => ({ messages: [...event.messages, { role: 'user', content: 'x'.repeat(200e6) }] }));",
         "pi.on('context', (event: any) => ({ messages: Array.from({ length: 2e5 }, () => ({ role: 'user', content: 'x' })) }));",
-        "pi.on('input', (event: any) => ({ action: 'transform', text: 'x'.repeat(100e6) }));",
-        "pi.on('before_agent_start', () => ({ message: { customType: 'x', content: 'x'.repeat(50e6), display: true } }));",
-        "pi.on('tool_result', () => ({ content: [{ type: 'text', text: 'x'.repeat(50e6) }] }));",
-        "pi.on('input', (event: any, ctx: any) => { ctx.ui.notify('x'.repeat(50e6)); throw new Error('seen'); });",
-        "pi.on('input', () => { pi.appendEntry('x', { all: 'x'.repeat(50e6) }); });",
+        "pi.on('input', (event: any) => ({ action: 'transform', text: 'x'.repeat(40e6) }));",
+        "pi.on('before_agent_start', () => ({ message: { customType: 'x', content: 'x'.repeat(12e6), display: true } }));",
+        "pi.on('tool_result', () => ({ content: [{ type: 'text', text: 'x'.repeat(12e6) }] }));",
+        "pi.on('input', (event: any, ctx: any) => { ctx.ui.notify('x'.repeat(12e6)); throw new Error('seen'); });",
+        "pi.on('input', () => { pi.appendEntry('x', { all: 'x'.repeat(12e6) }); });",
         "pi.on('input', () => { for (let i = 0; i < 100; i++) pi.appendEntry('x', { all: 'x'.repeat(900e3) }); });",
-        "pi.on('input', (event: any, ctx: any) => { ctx.ui.setStatus('x', 'x'.repeat(50e6)); ctx.ui.setWidget('x', ['x'.repeat(50e6)]); throw new Error('seen'); });",
-        "pi.on('input', () => { console.log('x'.repeat(50e6)); throw new Error('seen'); });",
-        "pi.on('input', () => { pi.setLabel('x'.repeat(50e6), 'x'.repeat(50e6)); throw new Error('seen'); });",
-        "pi.on('input', () => { pi.setSessionName('x'.repeat(50e6)); throw new Error('seen'); });",
+        "pi.on('input', (event: any, ctx: any) => { ctx.ui.setStatus('x', 'x'.repeat(12e6)); ctx.ui.setWidget('x', ['x'.repeat(12e6)]); throw new Error('seen'); });",
+        "pi.on('input', () => { console.log('x'.repeat(12e6)); throw new Error('seen'); });",
+        "pi.on('input', () => { pi.setLabel('x'.repeat(12e6), 'x'.repeat(12e6)); throw new Error('seen'); });",
+        "pi.on('input', () => { pi.setSessionName('x'.repeat(12e6)); throw new Error('seen'); });",
     ] {
         let mut scene = Scene::of(body).await;
         scene.say("first", "Done.").await;
@@ -287,7 +287,7 @@ async fn what_is_huge_is_cut_or_refused() {
 
 #[tokio::test]
 async fn a_flood_is_bounded_and_counted() {
-    let many = "for (let i = 0; i < 100000; i++)";
+    let many = "for (let i = 0; i < 20000; i++)";
     for (body, says) in [
         (
             format!("pi.on('input', (_: any, ctx: any) => {{ {many} ctx.ui.notify('flood ' + i); }});"),
