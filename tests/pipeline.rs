@@ -115,6 +115,19 @@ fn programs_that_are_asked_one_after_another_do_not_meet() {
 }
 
 #[test]
+fn a_keeper_that_is_killed_while_it_waits_is_replaced() {
+    let handlers = "handlers:\n- id: first\n  stage: input\n  command: [sh, -c, \"echo $PPID > ../keeper\"]\n\
+                    - id: second\n  stage: tool_result\n  command: [sh, -c, \"echo $PPID >&2\"]\n";
+    let project = Project::with(handlers, &calls_bash("kill -9 $(cat ../keeper) && echo killed")).trusted();
+    let id = project.run("hello");
+    assert!(project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("killed"));
+    let step = project.event(&id, "result_prepared")["steps"][0].clone();
+    assert_eq!(step["outcome"], "unchanged", "{step}");
+    let first = fs::read_to_string(project.home.path().join("keeper")).unwrap();
+    assert_ne!(step["said"], first.as_str());
+}
+
+#[test]
 fn a_projects_programs_wait_for_trust_and_its_texts_do_not() {
     let handlers = format!("{}- id: tidy\n  stage: input\n  append: \"!\"\n", shell("input", "touch ran", ""));
     let project = Project::new(&handlers);

@@ -22,6 +22,9 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// So old the clock of the thread may be that an entry counts from: nothing beside a limit of seconds.
+const FRESH: Duration = Duration::from_millis(1);
+
 /// Bytes of the engine's own stack; the thread's is larger.
 const STACK: usize = 2 << 20;
 
@@ -70,41 +73,50 @@ struct Watch {
     gone: Lost,
     /// What runs now.
     running: Cell<Option<Running>>,
+    /// The clock of the thread when it was read last.
+    clock: Cell<Option<Clock>>,
     /// Set when nobody waits for the call that is made.
     lost: RefCell<Option<Lost>>,
     tripped: Cell<bool>,
+}
+
+/// The time, and what this thread had used of processors by then.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    at: Instant,
+    used: Duration,
+}
+
+impl Clock {
+    fn read() -> Self {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Self { at: Instant::now(), used: used.try_into().unwrap_or_default() }
+    }
 }
 
 /// One entry into the engine. Its time is the thread's own on a processor: a machine that stalls, and a program that
 /// JavaScript stands still for, take nothing of it.
 #[derive(Clone, Copy, Debug)]
 struct Running {
-    begun: Instant,
-    /// What the thread had used before it.
-    used: Duration,
+    since: Clock,
     limit: Duration,
 }
 
 impl Running {
-    fn start(limit: Duration) -> Self {
-        Self { begun: Instant::now(), used: processor_time(), limit }
-    }
-
     fn is_over(&self) -> bool {
         // No thread uses more than passes, and to ask for what passed costs a tenth.
-        self.begun.elapsed() >= self.limit && processor_time().saturating_sub(self.used) >= self.limit
+        self.since.at.elapsed() >= self.limit && Clock::read().used.saturating_sub(self.since.used) >= self.limit
     }
-}
-
-/// What this thread has used of processors.
-fn processor_time() -> Duration {
-    rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 impl Watch {
     fn start(&self, limit: Duration) {
         self.tripped.set(false);
-        self.running.set(Some(Running::start(limit)));
+        // What was read a moment ago will do, as a handler is entered several times and takes microseconds.
+        let known = self.clock.get().filter(|clock| clock.at.elapsed() < FRESH);
+        let since = known.unwrap_or_else(Clock::read);
+        self.clock.set(Some(since));
+        self.running.set(Some(Running { since, limit }));
     }
 
     fn stop(&self) {
@@ -408,10 +420,10 @@ mod tests {
 
     #[test]
     fn what_stands_still_has_not_run() {
-        let running = Running::start(Duration::from_millis(20));
+        let running = Running { since: Clock::read(), limit: Duration::from_millis(20) };
         thread::sleep(Duration::from_millis(60));
         assert!(!running.is_over());
-        while processor_time() < running.used + running.limit {
+        while Clock::read().used < running.since.used + running.limit {
             std::hint::spin_loop();
         }
         assert!(running.is_over());

@@ -258,7 +258,7 @@ impl FileHandlers {
     /// The keeper that waits, or another.
     fn keeper_for(&self, program: &Program) -> Result<ReusableKeeper, String> {
         let waits = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        waits.map_or_else(|| program.keeper(), |(keeper, _)| Ok(keeper))
+        waits.filter(|(keeper, _)| keeper.waits()).map_or_else(|| program.keeper(), |(keeper, _)| Ok(keeper))
     }
 
     /// Has it wait for the next handler, for a moment.

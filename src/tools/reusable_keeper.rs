@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::keeper::{self, Order, Report};
 use super::output::Output;
 use super::sandbox::Confinement;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,6 +43,13 @@ impl ReusableKeeper {
             Ok(Self { socket: UnixStream::from_std(own)? })
         };
         started().map_err(|error| not_started(error).0)
+    }
+
+    /// Whether it still waits: somebody may have ended it.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        matches!(recv(&self.socket, &mut [0_u8], flags), Err(rustix::io::Errno::AGAIN))
     }
 
     /// Runs a command to its end, with itself for the next one, if it serves one.
