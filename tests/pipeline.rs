@@ -78,7 +78,7 @@ fn whatever_a_program_leaves_behind_ends_with_it() {
     terminal::poll("they are gone", || !left());
 }
 
-/// Handlers of a stage are asked by one process, which what one of them does or leaves costs nobody else.
+/// Handlers of a stage are asked by one process; what one of them does to it, or leaves, costs no other its answer.
 #[test]
 fn programs_that_are_asked_one_after_another_do_not_meet() {
     let scripts = [

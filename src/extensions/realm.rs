@@ -25,6 +25,10 @@ use std::time::{Duration, Instant};
 /// So old the clock of the thread may be that an entry counts from: nothing beside a limit of seconds.
 const FRESH: Duration = Duration::from_millis(1);
 
+/// So many times its limit may pass on the clock: a machine that stalls for longer, or a file that takes so long to read,
+/// would keep everybody else from the engine.
+const PATIENCE: u32 = 24;
+
 /// Bytes of the engine's own stack; the thread's is larger.
 const STACK: usize = 2 << 20;
 
@@ -94,8 +98,8 @@ impl Clock {
     }
 }
 
-/// One entry into the engine. Its time is the thread's own on a processor: a machine that stalls, and a program that
-/// JavaScript stands still for, take nothing of it.
+/// One entry into the engine. Its time is the thread's own on a processor: a machine that stalls for seconds, and a program
+/// that JavaScript stands still for, take nothing of it.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     since: Clock,
@@ -105,7 +109,9 @@ struct Running {
 impl Running {
     fn is_over(&self) -> bool {
         // No thread uses more than passes, and to ask for what passed costs a tenth.
-        self.since.at.elapsed() >= self.limit && Clock::read().used.saturating_sub(self.since.used) >= self.limit
+        let passed = self.since.at.elapsed();
+        let used = || Clock::read().used.saturating_sub(self.since.used);
+        passed >= self.limit && (used() >= self.limit || passed >= self.limit * PATIENCE)
     }
 }
 

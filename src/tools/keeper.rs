@@ -20,6 +20,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -65,13 +66,14 @@ pub(super) struct Start {
 pub(super) struct Order {
     /// The program and its arguments.
     pub(super) words: Vec<String>,
+    pub(super) folder: PathBuf,
     pub(super) confinement: Option<Confinement>,
 }
 
 /// The line that tells how it ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
-    /// As the system tells it; or why the command was not started.
+    /// As the system tells it; or what went wrong.
     pub(super) ended: Result<i32, String>,
     /// Whether the keeper serves another one.
     pub(super) again: bool,
@@ -129,10 +131,10 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
     let told = |error: io::Error| error.to_string();
     loop {
         let Some((line, fds)) = receive().map_err(told)? else { return Ok(ExitCode::SUCCESS) };
-        let Order { words, confinement } = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+        let Order { words, folder, confinement } = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
         let [input, output, errors] = fds;
         let wires = |command: &mut Command| {
-            command.stdin(input).stdout(output).stderr(errors);
+            command.current_dir(folder).stdin(input).stdout(output).stderr(errors);
         };
         // Signals of before were for another one.
         for (asked, _) in &signals.asked {
@@ -141,7 +143,10 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
         let words = words.into_iter().map(OsString::from).collect();
         let ran = run(words, wires, confinement.as_ref(), |_| {}, (Input::Nothing, signals));
         let again = serves_again(confinement.as_ref()) && ran.as_ref().map_or(true, |(_, all_gone)| *all_gone);
-        let ended = ran.and_then(|(status, _)| status.map(WaitStatus::as_raw).ok_or_else(|| "it got lost".to_owned()));
+        let ended = match ran {
+            Ok((status, _)) => status.map(WaitStatus::as_raw).ok_or("waiting for the command failed".to_owned()),
+            Err(why) => Err(format!("the command could not be started: {why}")),
+        };
         let mut report = serde_json::to_vec(&Report { ended, again }).map_err(|error| error.to_string())?;
         report.push(b'\n');
         let mut left = report.as_slice();

@@ -6,7 +6,6 @@ use super::command::{Ended, Finished, LAST_WORDS, keep_result, not_started, read
 use super::environment::Environment;
 use super::keeper::{self, Order, Report};
 use super::output::Output;
-use super::sandbox::Confinement;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -29,7 +28,7 @@ pub struct ReusableKeeper {
 }
 
 impl ReusableKeeper {
-    /// Starts the one of `program`, which is this program, for commands in this folder and environment.
+    /// Starts one in `folder`, by `program`, which is this program. Its commands get this environment.
     ///
     /// # Errors
     /// Why it could not be started.
@@ -56,14 +55,9 @@ impl ReusableKeeper {
     ///
     /// # Errors
     /// Why it was not started.
-    pub(super) async fn run(
-        mut self,
-        words: &[String],
-        confinement: Option<Confinement>,
-        input: &[u8],
-    ) -> (Result<Finished, Failed>, Option<Self>) {
-        match self.run_one(Order { words: words.to_vec(), confinement }, input).await {
-            Ok((finished, again)) => (finished.map_err(not_started), again.then_some(self)),
+    pub(super) async fn run(mut self, order: Order, input: &[u8]) -> (Result<Finished, Failed>, Option<Self>) {
+        match self.run_one(order, input).await {
+            Ok((finished, again)) => (finished.map_err(Failed), again.then_some(self)),
             Err(error) => (Err(Failed(format!("waiting for the command failed: its keeper is gone ({error})"))), None),
         }
     }
