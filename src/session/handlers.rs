@@ -279,7 +279,7 @@ impl FileHandlers {
         let program = self.program(words)?;
         let keeper = self.keeper_for(&program)?;
         // Where it serves once the next one starts meanwhile.
-        let next = async { if program.leaves_its_keeper() { None } else { program.keeper().ok() } };
+        let next = async { if program.keeper_is_reusable() { None } else { program.keeper().ok() } };
         let ((answer, keeper), next) = tokio::join!(program.ask(keeper, question), next);
         if let Some(keeper) = keeper.or(next) {
             self.put_back(keeper);

@@ -15,7 +15,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process_group, setrlimit, wait};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::{self, BufRead, IoSliceMut, Read};
+use std::io::{self, BufRead, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -112,11 +112,11 @@ fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     let Start { input, confinement } = serde_json::from_str(&line).map_err(|error| error.to_string())?;
-    let wires = |command: &mut Command| {
+    let redirect = |command: &mut Command| {
         command.stdin(if input == Input::Nothing { Stdio::null() } else { Stdio::piped() });
     };
     let begun = |pipe| feed(input, pipe);
-    let (status, _) = run(command, wires, confinement.as_ref(), begun, (input, &signals))?;
+    let (status, _) = run(command, redirect, confinement.as_ref(), begun, (input, &signals))?;
     Ok(leave(status))
 }
 
@@ -129,11 +129,14 @@ pub(super) fn serves_again(confinement: Option<&Confinement>) -> bool {
 /// Starts commands one after another, each when nothing is left of the one before, until nobody holds its input any more.
 fn serve(signals: &Signals) -> Result<ExitCode, String> {
     let told = |error: io::Error| error.to_string();
+    let mut socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned().map_err(told)?);
     loop {
-        let Some((line, fds)) = receive().map_err(told)? else { return Ok(ExitCode::SUCCESS) };
+        let received =
+            receive(&socket).map_err(|error| format!("no command is named, and none can be received: {error}"));
+        let Some((line, fds)) = received? else { return Ok(ExitCode::SUCCESS) };
         let Order { words, folder, confinement } = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
         let [input, output, errors] = fds;
-        let wires = |command: &mut Command| {
+        let redirect = |command: &mut Command| {
             command.current_dir(folder).stdin(input).stdout(output).stderr(errors);
         };
         // Signals of before were for another one.
@@ -141,7 +144,7 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
             drain(asked);
         }
         let words = words.into_iter().map(OsString::from).collect();
-        let ran = run(words, wires, confinement.as_ref(), |_| {}, (Input::Nothing, signals));
+        let ran = run(words, redirect, confinement.as_ref(), |_| {}, (Input::Nothing, signals));
         let again = serves_again(confinement.as_ref()) && ran.as_ref().map_or(true, |(_, all_gone)| *all_gone);
         let ended = match ran {
             Ok((status, _)) => status.map(WaitStatus::as_raw).ok_or("waiting for the command failed".to_owned()),
@@ -149,11 +152,7 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
         };
         let mut report = serde_json::to_vec(&Report { ended, again }).map_err(|error| error.to_string())?;
         report.push(b'\n');
-        let mut left = report.as_slice();
-        while !left.is_empty() {
-            let sent = rustix::io::retry_on_intr(|| rustix::io::write(rustix::stdio::stdin(), left));
-            left = left.get(sent.map_err(|error| told(error.into()))?..).unwrap_or_default();
-        }
+        socket.write_all(&report).map_err(told)?;
         if !again {
             return Ok(ExitCode::SUCCESS);
         }
@@ -161,7 +160,7 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
 }
 
 /// The next line, and what comes with it; none when nobody sends any more.
-fn receive() -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
+fn receive(socket: &UnixStream) -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
     let (mut line, mut fds) = (Vec::new(), Vec::new());
     let mut buffer = [0; 4096];
     while line.last() != Some(&b'\n') {
@@ -171,9 +170,8 @@ fn receive() -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
         let flags = RecvFlags::CMSG_CLOEXEC;
         #[cfg(not(target_os = "linux"))]
         let flags = RecvFlags::empty();
-        let received = rustix::io::retry_on_intr(|| {
-            recvmsg(rustix::stdio::stdin(), &mut [IoSliceMut::new(&mut buffer)], &mut control, flags)
-        })?;
+        let received =
+            rustix::io::retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(&mut buffer)], &mut control, flags))?;
         for message in control.drain() {
             if let RecvAncillaryMessage::ScmRights(sent) = message {
                 fds.extend(sent);
@@ -196,13 +194,13 @@ fn receive() -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
 /// Runs a command to its end, and ends what it leaves. Answers how it ended, and whether all is gone.
 fn run(
     words: Vec<OsString>,
-    wires: impl FnOnce(&mut Command),
+    redirect: impl FnOnce(&mut Command),
     confinement: Option<&Confinement>,
     begun: impl FnOnce(Option<ChildStdin>),
     (input, signals): (Input, &Signals),
 ) -> Result<(Option<WaitStatus>, bool), String> {
     let confined = confinement.map(Confined::prepare).transpose()?;
-    let started = start(words, wires, confinement, confined.as_ref());
+    let started = start(words, redirect, confinement, confined.as_ref());
     let ran = started.map(|(pid, pipe)| {
         begun(pipe);
         let status = watch(pid, input, signals);
@@ -251,7 +249,7 @@ fn signals(signal: i32) -> Result<UnixStream, String> {
 /// it inherits and the keeper does not.
 fn start(
     mut words: Vec<OsString>,
-    wires: impl FnOnce(&mut Command),
+    redirect: impl FnOnce(&mut Command),
     confinement: Option<&Confinement>,
     confined: Option<&Confined>,
 ) -> Result<(Pid, Option<ChildStdin>), String> {
@@ -266,7 +264,7 @@ fn start(
     let program = words.remove(0);
     let mut command = Command::new(&program);
     command.args(words).process_group(0);
-    wires(&mut command);
+    redirect(&mut command);
     if let Some(confined) = confined {
         command.env("TMPDIR", confined.temporary.path());
     }
@@ -302,7 +300,7 @@ fn feed(input: Input, pipe: Option<ChildStdin>) {
 }
 
 /// Passes on pieces up to the empty one. What a command does not read that has closed its input is lost.
-fn pieces(from: &mut impl Read, mut to: impl io::Write) -> io::Result<u64> {
+fn pieces(from: &mut impl Read, mut to: impl Write) -> io::Result<u64> {
     let mut read = 0;
     loop {
         let mut length = [0; 4];
@@ -432,7 +430,7 @@ mod tests {
 
     /// A command that has closed its input.
     struct Closed;
-    impl io::Write for Closed {
+    impl Write for Closed {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::BrokenPipe.into())
         }

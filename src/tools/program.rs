@@ -99,9 +99,9 @@ impl Program {
         }
     }
 
-    /// Whether the keeper that asked it can ask another one.
+    /// Whether a keeper that has asked it can ask another one.
     #[must_use]
-    pub fn leaves_its_keeper(&self) -> bool {
+    pub fn keeper_is_reusable(&self) -> bool {
         serves_again(self.confinement.as_ref())
     }
 
