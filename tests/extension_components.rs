@@ -201,12 +201,15 @@ fn an_extension_is_asked_before_its_thread_is_left() {
     say(&terminal, "/new");
     terminal.wait_for("There is work in it.");
     terminal.send_keys(key::ESC);
-    terminal.wait_for("the extension e.ts cancelled that");
+    let cancelled = "the extension e.ts cancelled that";
+    terminal.wait_for(cancelled);
+    terminal.wait_gone(cancelled);
     terminal.wait_for("› begin");
     say(&terminal, "/retry");
     terminal.wait_for("fork at");
     terminal.wait_for("\"text\":\"begin\"");
-    terminal.wait_for("› begin");
+    // While extensions are being asked nothing else is asked of them.
+    terminal.wait_for(cancelled);
     say(&terminal, "/new");
     terminal.wait_for("There is work in it.");
     terminal.wait_until("the answer", |screen| {
