@@ -207,6 +207,7 @@ impl Scene {
     }
 
     async fn happens(&mut self) {
+        let is_given_up = self.is_given_up();
         let thread = &mut self.thread;
         let cancel = |scope| Command::Cancel { scope };
         match self.meanwhile {
@@ -219,7 +220,13 @@ impl Scene {
                 let prompt = is_there(&state).unwrap().prompt;
                 thread.ask(Command::Withdraw { prompt }).await.unwrap();
             }
-            Meanwhile::Escapes => thread.ask(cancel(CancelScope::Turn)).await.unwrap(),
+            Meanwhile::Escapes => {
+                thread.ask(cancel(CancelScope::Turn)).await.unwrap();
+                // A command that is asked to end may still come to what it waits for.
+                if is_given_up {
+                    thread.until("what is given up has ended", rests).await;
+                }
+            }
             Meanwhile::Stops => thread.ask(cancel(CancelScope::Thread)).await.unwrap(),
             Meanwhile::Leaves => thread.leave().await,
             Meanwhile::Dies => terminal::kill(thread.process(), Signal::KILL),
