@@ -1,11 +1,13 @@
 //! The extension host: what loads, what is told of what does not, and that nothing an extension does stops the others.
 
 use crate::support::terminal::Home;
+use levain::domain::{Messages, Stage, StageValue};
 use levain::extensions::{Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -141,17 +143,107 @@ fn what_an_answer_holds_beside_json_is_read_or_left_out() {
     );
     let emitted = bench.emit("context", json!({"messages": [{"role": "user"}]}));
     let answers = &emitted.answers;
-    let expected = json!({"messages": [{"map": [["a", 1]], "set": ["b"], "date": "1970-01-01T00:00:00.000Z",
+    let expected = json!([{"map": [["a", 1]], "set": ["b"], "date": "1970-01-01T00:00:00.000Z",
         "error": {"name": "TypeError", "message": "e"}, "big": "10", "nan": null, "list": [null, null, null],
-        "kept": {"own": 1}, "bytes": "hi", "own": {}, "bare": {"x": 1}}]});
-    assert_eq!(answers[0].result.as_ref(), Some(&expected));
+        "kept": {"own": 1}, "bytes": "hi", "own": {}, "bare": {"x": 1}}]);
+    assert_eq!(json!(answers[0].messages), expected);
     for (place, words) in [(1, "contains itself"), (2, "nested too deeply"), (3, "too large"), (4, "no text")] {
         let error =
-            answers[place].error.as_ref().unwrap_or_else(|| panic!("{words}: {:?}", answers[place].result.is_some()));
+            answers[place].error.as_ref().unwrap_or_else(|| panic!("{words}: {:?}", answers[place].messages.is_some()));
         assert!(error.message.contains(words), "{words}: {}", error.message);
     }
-    assert_eq!(answers[5].value, Some(json!([{"role": "user", "text": "in place"}])));
-    assert_eq!((answers[6].value.as_ref(), answers[6].result.as_ref()), (None, None));
+    assert_eq!(json!(answers[5].messages), json!([{"role": "user", "text": "in place"}]));
+    assert!(answers[6].has_no_effect());
+}
+
+#[test]
+fn messages_that_a_handler_leaves_as_they_were_are_shared() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.js",
+        r#"export default (pi) => {
+  let kept;
+  pi.on("context", (event) => { kept = event.messages[0]; return { messages: event.messages.toReversed().concat(event.messages[1]) }; });
+  pi.on("context", (event) => { event.messages.shift(); event.messages[0].text = "changed"; });
+  pi.on("context", (event) => ({ messages: event.messages.map((message) => ({ ...message })) }));
+  pi.on("context", (event) => ({ messages: event.messages.map((message, index) => ({ ...message, text: message.text + (index === 2 ? "!" : "") })) }));
+  pi.on("context", (event) => { event.messages.push({ role: "user", text: "new", more() {}, at: new Date(0) }); });
+  pi.on("context", (event) => { if (event.messages.at(-1).more || event.messages.at(-1).at !== "1970-01-01T00:00:00.000Z") throw new Error("more than is recorded"); kept.text = "late"; });
+  pi.on("context", () => {});
+};"#,
+    );
+    let message = |text: &str| json!({"role": "user", "text": text});
+    let mut event = StageValue::of(Stage::Context, json!({"messages": [message("a"), message("b"), message("c")]}));
+    let given = event.clone();
+    let mut answers = Vec::new();
+    for handler in wait(bench.engine.list()).unwrap().handlers.clone() {
+        let (answer, _) = wait(bench.engine.call(handler, event.clone())).unwrap();
+        assert_eq!((&answer.error, &answer.result, &answer.value), (&None, &None, &None));
+        if let Some(messages) = &answer.messages {
+            event = StageValue::Messages(Arc::clone(messages));
+        }
+        answers.push(answer.messages);
+    }
+    let texts = |messages: &Option<Arc<Messages>>| {
+        let messages = messages.as_ref().unwrap_or_else(|| panic!("nothing changed: {answers:?}"));
+        messages.iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let [reversed, edited, copied, changed, added, late, looked] = answers.as_slice() else { panic!("{answers:?}") };
+    assert_eq!(texts(reversed), "c b a b");
+    // The message that stands there twice is one, and was changed in both places.
+    assert_eq!(texts(edited), "changed a changed");
+    assert_eq!(texts(changed), "changed a changed!");
+    assert_eq!(texts(added), "changed a changed! new");
+    assert_eq!((copied, late, looked), (&None, &None, &None));
+    let StageValue::Messages(given) = given else { panic!() };
+    let shared = |one: &Arc<Value>, other: &Arc<Value>| Arc::ptr_eq(one, other);
+    let list = |messages: &Option<Arc<Messages>>| Arc::clone(messages.as_ref().unwrap());
+    assert!([2, 1, 0, 1].iter().zip(&**list(reversed)).all(|(place, message)| shared(message, &given[*place])));
+    assert!(shared(&list(edited)[1], &given[0]) && shared(&list(changed)[0], &list(edited)[0]));
+    assert!(shared(&list(changed)[1], &given[0]) && list(added).starts_with(&list(changed)));
+}
+
+#[test]
+fn a_large_message_that_stands_in_a_list_a_thousand_times_is_looked_at_once() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.js",
+        r#"export default (pi) => {
+  const times = (count, made) => Array.from({ length: count }, made);
+  pi.on("context", (event) => ({ messages: times(100_000, () => event.messages[0]) }));
+  pi.on("context", (event) => ({ messages: times(10_000_000, () => event.messages[0]) }));
+  pi.on("context", (event) => ({ messages: times(4_000, (_, index) => index % 2 ? { ...event.messages[1] } : event.messages[0]) }));
+};"#,
+    );
+    let message = json!({"role": "user", "text": "word ".repeat(200_000)});
+    let emitted = bench.emit("context", json!({"messages": [message, message]}));
+    let [many, too_many, copies] = emitted.answers.as_slice() else { panic!("{emitted:?}") };
+    let many = many.messages.as_ref().unwrap_or_else(|| panic!("{:?}", many.error));
+    assert!(many.len() == 100_000 && many.iter().all(|one| Arc::ptr_eq(one, &many[0])));
+    for answer in [too_many, copies] {
+        let error = answer.error.as_ref().unwrap();
+        assert!(error.message.contains("too large"), "{error:?}");
+    }
+}
+
+#[test]
+fn what_is_done_to_a_message_later_is_a_change_of_the_handler_that_runs_and_of_no_other() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.js",
+        r#"export default (pi) => {
+  let kept;
+  pi.on("context", (event) => { kept = event.messages[0]; return {}; });
+  pi.on("context", () => { kept.text = "late"; });
+  pi.on("context", (event) => { event.messages[0].text = "never"; return { messages: 3 }; });
+  pi.on("context", (event) => { if (event.messages[0].text !== "a") throw new Error(event.messages[0].text); });
+};"#,
+    );
+    let emitted = bench.emit("context", json!({"messages": [{"role": "user", "text": "a"}]}));
+    let [kept, late, unfit, looked] = emitted.answers.as_slice() else { panic!("{emitted:?}") };
+    assert!(kept.has_no_effect() && looked.has_no_effect(), "{emitted:?}");
+    assert_eq!(json!(late.messages), json!([{"role": "user", "text": "late"}]));
+    assert_eq!(unfit.result, Some(json!({"messages": 3})));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::Common;
 use super::failure::{Failure, code, written};
 use super::find;
 use super::runtime;
+use crate::domain::StageValue;
 use crate::extensions::{
     Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, template, types,
 };
@@ -293,7 +294,8 @@ fn test(setup: &Setup, arguments: &TestArguments) -> Result<ExitCode, Failure> {
     let (mut asked, mut effects, mut failed) = (0, 0, 0);
     for replayed in &events {
         for handler in listing.handlers.iter().filter(|handler| handler.event == replayed.stage.name()) {
-            let (answer, told) = runtime.block_on(engine.call(handler.clone(), replayed.event.clone()))?;
+            let (answer, told) = runtime
+                .block_on(engine.call(handler.clone(), StageValue::of(replayed.stage, replayed.event.clone())))?;
             asked += 1;
             let (path, number, took_ms) = (answer.path.clone(), answer.index + 1, answer.took);
             let error = answer.error.as_ref().map(|problem| problem.message.clone());
@@ -492,6 +494,9 @@ fn tell_answers(output: &mut impl Write, event: &str, emitted: &Emitted, json: b
         }
         if let Some(value) = &answer.value {
             writeln!(output, "  changed   {value}")?;
+        }
+        if let Some(messages) = &answer.messages {
+            writeln!(output, "  messages  {}", Value::Array(messages.iter().map(|one| Value::clone(one)).collect()))?;
         }
         if let Some(error) = &answer.error {
             tell_problem(output, error)?;

@@ -5,7 +5,7 @@ use super::failure::{Failure, written};
 use super::{Common, ExtensionOptions, find, runtime};
 use crate::context::diff::unified;
 use crate::domain::command::{Breakpoint, Command, Resume};
-use crate::domain::{Stage, Step, ThreadId};
+use crate::domain::{Stage, StageValue, Step, ThreadId};
 use crate::items::{Handlers, Kind};
 use crate::ports::handlers::{HandlerCall, HandlerReply};
 use crate::session::Setup;
@@ -365,7 +365,8 @@ fn again(
         pipeline::value(&setup.layout, &hash)?
     };
     let begun = Instant::now();
-    let call = HandlerCall { event: event.clone().into(), facts: json!({}), preview: true, since: begun };
+    let call =
+        HandlerCall { event: StageValue::of(stage, event.clone()), facts: json!({}), preview: true, since: begun };
     let asked = async { tokio::time::timeout(handler.deadline, handlers.ask(handler, &call)).await };
     let reply = runtime.block_on(asked);
     let took = begun.elapsed().as_millis();

@@ -6,6 +6,7 @@ use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
 use super::realm::EngineError;
 use super::settings::{Policy, Settings};
+use crate::domain::{Stage, StageValue};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -114,7 +115,7 @@ impl Engine {
     pub async fn call(
         &self,
         handler: Registration,
-        payload: impl Into<Arc<Value>>,
+        payload: impl Into<StageValue>,
     ) -> Result<(Answer, Told), EngineError> {
         self.ask(Ask::Handler { handler, payload: payload.into() }, false).await
     }
@@ -148,6 +149,8 @@ impl Engine {
     pub async fn emit(&self, event: &str, payload: Value) -> Result<Emitted, EngineError> {
         let mut emitted = Emitted::default();
         let listing = self.list().await?;
+        let payload = Stage::from_name(event)
+            .map_or_else(|| payload.clone().into(), |stage| StageValue::of(stage, payload.clone()));
         for handler in listing.handlers.iter().filter(|handler| handler.event == event).cloned() {
             let (answer, told) = self.call(handler, payload.clone()).await?;
             emitted.answers.push(answer);

@@ -2,17 +2,20 @@
 //!
 //! A call that waits holds up no other. What a call wrote or reported is told with the next answer, whosever that is.
 
+mod handlers;
+
+use self::handlers::Left;
 use super::files;
 use super::host::{self, PROCESS, READING, Settled};
 use super::message::{Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::outside::Asker;
 use super::place::Problem;
-use super::plain::{Json, Plain, is_same};
+use super::plain::Plain;
 use super::realm::{Begun, EngineError, Fault, Realm, Waits};
 use super::settings::Settings;
 use rquickjs::function::Rest;
-use rquickjs::{Ctx, Function, IntoJs as _, Module, Object, Persistent};
+use rquickjs::{Ctx, Function, IntoJs as _, Module, Object};
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -43,23 +46,13 @@ struct Pending {
 /// Whether a call may leave nothing behind, whether nobody waits for it any more, and who gets its answer.
 type Terms = (bool, Lost, oneshot::Sender<(Answer, Told)>);
 
-/// The large event that was given last, and what it is in the engine, where its handler left it as it was: the next in the chain is given
-/// the same.
-type Unchanged = Rc<RefCell<Option<(Arc<Value>, Persistent<rquickjs::Value<'static>>)>>>;
-
-/// Events that are worth it.
-const LARGE: [&str; 2] = ["context", "before_provider_request"];
-
-/// The event whose handlers get a signal.
-const BEFORE_COMPACTION: &str = "session_before_compact";
-
 type Then = Box<dyn FnOnce(&mut EventLoop, Result<Plain, Fault>)>;
 
 /// See the module.
 pub(super) struct EventLoop {
     /// Before the realm: what belongs to one must not outlive it.
     pending: Vec<Pending>,
-    unchanged: Unchanged,
+    left: Rc<RefCell<Left>>,
     realm: Realm,
     settings: Rc<Settings>,
     /// Nobody wants anything any more.
@@ -96,7 +89,7 @@ impl EventLoop {
         let (pending, loaded, numbers) = (Vec::new(), Vec::new(), HashMap::new());
         Ok(Self {
             pending,
-            unchanged: Unchanged::default(),
+            left: Rc::default(),
             realm,
             settings,
             gone,
@@ -286,7 +279,7 @@ impl EventLoop {
     /// A fresh realm with the files that were loaded in this one.
     fn begin_again(&mut self) {
         self.is_broken = false;
-        *self.unchanged.borrow_mut() = None;
+        *self.left.borrow_mut() = Left::default();
         for one in std::mem::take(&mut self.pending) {
             self.finish(one, Err(Fault::Forsaken));
         }
@@ -469,58 +462,6 @@ impl EventLoop {
         found.and_then(|one| one.get("path")?.as_str()).map(PathBuf::from).unwrap_or_default()
     }
 
-    fn ask_handler(&mut self, handler: Registration, given: Arc<Value>, terms: Terms) {
-        if self.is_stale {
-            self.publish();
-        }
-        let number = self.numbers.get(&handler).copied();
-        let Registration { event, path, index } = handler;
-        let Some(number) = number else {
-            let message = format!("it has no handler of {event} any more");
-            let file = Some(path.to_string_lossy().into_owned());
-            let error = Some(Problem { message, file, ..Problem::default() });
-            let answer = Answer { path, index, took: 0.0, result: None, value: None, error };
-            let _gone = terms.2.send((answer, Told::default()));
-            return;
-        };
-        // One that asks a model for a summary wants to know that nobody waits for it any more.
-        let signal = (event == BEFORE_COMPACTION).then(|| {
-            self.signals += 1.0;
-            self.signals
-        });
-        let context = signal.map_or_else(|| Plain::map([]), |signal| Plain::map([("signal", Plain::Number(signal))]));
-        let known = self.unchanged.borrow_mut().take().filter(|(known, _)| Arc::ptr_eq(known, &given));
-        let made = Rc::new(RefCell::new(known.map(|(_, made)| made)));
-        let (unchanged, asked, large) =
-            (Rc::clone(&self.unchanged), Arc::clone(&given), LARGE.contains(&event.as_str()));
-        let (name, as_made) = (event, Rc::clone(&made));
-        let begin = move |realm: &Realm, lost: &Lost| {
-            realm.begin(Some(lost), |ctx, api| {
-                let known = made.borrow().clone();
-                let payload = match known {
-                    Some(known) => known.restore(ctx)?,
-                    None => Json(&given).into_js(ctx)?,
-                };
-                *made.borrow_mut() = large.then(|| Persistent::save(ctx, payload.clone()));
-                let given = Arc::clone(&given);
-                let is_same = move |field: String, value: rquickjs::Value<'_>| is_same(&value, &given[&*field]);
-                let is_same = Function::new(ctx.clone(), is_same)?;
-                api.get::<_, Function<'_>>("callHandler")?.call((number, name, payload, context, is_same))
-            })
-        };
-        let changed = move |mut record: Plain, answer: &mut Answer| {
-            answer.value = record.take("value").map(Value::from);
-            if answer.value.is_none() && answer.result.is_none() && answer.error.is_none() {
-                *unchanged.borrow_mut() = as_made.borrow_mut().take().map(|made| (asked, made));
-            }
-        };
-        let waiting = self.pending.len();
-        self.begin((path, index), terms, begin, changed);
-        if let Some(one) = self.pending.get_mut(waiting) {
-            one.signal = signal;
-        }
-    }
-
     /// Begins a call, and answers when it has come to something. What that means beside its result is for `more`.
     fn begin(
         &mut self,
@@ -533,7 +474,7 @@ impl EventLoop {
         self.count(preview, 1);
         let under_way = begin(&self.realm, &lost);
         let file = path.clone();
-        let mut answer = Answer { path, index, took: 0.0, result: None, value: None, error: None };
+        let mut answer = Answer::of(path, index);
         let then = move |this: &mut Self, come_to: Result<Plain, Fault>| {
             answer.took = milliseconds(started.elapsed());
             match come_to {

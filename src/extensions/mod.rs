@@ -6,6 +6,7 @@
 //! environment or settings. No engine starts before [`Engine::start`].
 
 mod assets;
+mod conversation;
 mod discover;
 mod engine;
 mod event_loop;

@@ -1,6 +1,7 @@
 //! What comes of loading files and asking handlers.
 
 use super::place::Problem;
+use crate::domain::{Messages, StageValue};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -65,15 +66,23 @@ pub struct Answer {
     /// The event's value, where the handler changed it in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
+    /// The conversation as it is now, where the event was one and the handler answered or left another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Arc<Messages>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Problem>,
 }
 
 impl Answer {
+    /// The answer of this handler, as long as it has said nothing.
+    pub(super) fn of(path: PathBuf, index: u64) -> Self {
+        Self { path, index, took: 0.0, result: None, value: None, messages: None, error: None }
+    }
+
     /// Whether the event goes on as if the handler were not there.
     #[must_use]
     pub fn has_no_effect(&self) -> bool {
-        self.result.is_none() && self.value.is_none() && self.error.is_none()
+        self.result.is_none() && self.value.is_none() && self.messages.is_none() && self.error.is_none()
     }
 }
 
@@ -96,7 +105,7 @@ pub struct Listing {
 #[derive(Debug)]
 pub enum Ask {
     /// A handler, about an event with these fields.
-    Handler { handler: Registration, payload: Arc<Value> },
+    Handler { handler: Registration, payload: StageValue },
     /// A command, with what stands behind its name.
     Command { name: String, arguments: String },
     /// A function of the JavaScript side by its name in `HOST.md`, with its arguments.

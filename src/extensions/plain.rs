@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// Bytes that cross from JavaScript in one value, about. What is larger is kept nowhere.
 const MOST_READ: usize = 64 << 20;
 /// Bytes of anything.
-const LEAST: usize = 16;
+pub(super) const LEAST: usize = 16;
 /// Names of fields that are kept while one value crosses: messages have few, and to make one anew takes as long as its value.
 const MOST_NAMES: usize = 32;
 
@@ -88,7 +88,7 @@ impl<'js> Names<'js> {
 }
 
 /// Reads one value of JavaScript, whoever made it: what has no form here is left out, and nothing of it runs away.
-struct Reader<'js> {
+pub(super) struct Reader<'js> {
     ctx: Ctx<'js>,
     /// The prototype of plain objects.
     usual: Option<Object<'js>>,
@@ -100,7 +100,7 @@ struct Reader<'js> {
 }
 
 impl<'js> Reader<'js> {
-    fn read(&mut self, value: &Value<'js>) -> Result<Plain> {
+    pub(super) fn read(&mut self, value: &Value<'js>) -> Result<Plain> {
         if let Some(text) = value.as_string() {
             // A text with half a letter in it has no form here.
             let text = text.to_string().unwrap_or_else(|_| "\u{fffd}".to_owned());
@@ -159,7 +159,7 @@ impl<'js> Reader<'js> {
     }
 
     /// Whether `value` is what `json` became on its way, with nothing kept of it: sooner known than what it is.
-    fn is_same(&mut self, value: &Value<'js>, json: &serde_json::Value) -> Result<bool> {
+    pub(super) fn is_same(&mut self, value: &Value<'js>, json: &serde_json::Value) -> Result<bool> {
         use serde_json::Value as Json;
         match json {
             Json::Null => Ok(value.is_null()),
@@ -184,11 +184,13 @@ impl<'js> Reader<'js> {
                 if !self.is_usual(object)? {
                     return Ok(false);
                 }
-                let mut count = 0;
+                // What was made of them has them in their order.
+                let (mut count, mut in_order) = (0, fields.iter());
                 for entry in object.props::<Atom<'js>, Value<'js>>() {
                     let (atom, own) = entry?;
                     let name = self.names.name(atom)?;
-                    let Some(field) = fields.get(&*name) else { return Ok(false) };
+                    let next = in_order.next().filter(|(next, _)| **next == *name).map(|(_, field)| field);
+                    let Some(field) = next.or_else(|| fields.get(&*name)) else { return Ok(false) };
                     if !self.is_same(&own, field)? {
                         return Ok(false);
                     }
@@ -240,7 +242,8 @@ impl<'js> Reader<'js> {
         Ok(None)
     }
 
-    fn take(&mut self, bytes: usize) -> Result<()> {
+    /// Counts what is read, or looked at without being read.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| refused("it is too large"))?;
         Ok(())
     }
@@ -251,7 +254,7 @@ fn refused(why: &'static str) -> Error {
 }
 
 impl<'js> Reader<'js> {
-    fn new(ctx: &Ctx<'js>) -> Self {
+    pub(super) fn new(ctx: &Ctx<'js>) -> Self {
         Self { ctx: ctx.clone(), usual: None, names: Names::default(), above: Vec::new(), left: MOST_READ }
     }
 }
@@ -272,17 +275,21 @@ pub(super) struct Json<'a>(pub(super) &'a serde_json::Value);
 
 impl<'js> IntoJs<'js> for Json<'_> {
     fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        Writer { ctx, names: Names::default() }.json(self.0)
+        Writer::new(ctx).json(self.0)
     }
 }
 
 /// Makes values of JavaScript.
-struct Writer<'a, 'js> {
+pub(super) struct Writer<'a, 'js> {
     ctx: &'a Ctx<'js>,
     names: Names<'js>,
 }
 
-impl<'js> Writer<'_, 'js> {
+impl<'a, 'js> Writer<'a, 'js> {
+    pub(super) fn new(ctx: &'a Ctx<'js>) -> Self {
+        Self { ctx, names: Names::default() }
+    }
+
     fn plain(&mut self, value: Plain) -> Result<Value<'js>> {
         match value {
             Plain::Nothing => Ok(Value::new_null(self.ctx.clone())),
@@ -295,7 +302,7 @@ impl<'js> Writer<'_, 'js> {
         }
     }
 
-    fn json(&mut self, value: &serde_json::Value) -> Result<Value<'js>> {
+    pub(super) fn json(&mut self, value: &serde_json::Value) -> Result<Value<'js>> {
         match value {
             serde_json::Value::Null => Ok(Value::new_null(self.ctx.clone())),
             serde_json::Value::Bool(flag) => flag.into_js(self.ctx),
@@ -335,7 +342,7 @@ impl<'js> Writer<'_, 'js> {
 
 impl<'js> IntoJs<'js> for Plain {
     fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        Writer { ctx, names: Names::default() }.plain(self)
+        Writer::new(ctx).plain(self)
     }
 }
 

@@ -4,8 +4,10 @@ use super::answer::{self, Merged, custom, parts, shown};
 use super::compact::Compact;
 use super::messages;
 use super::payload::Paid;
-use crate::domain::{CallId, CustomMessage, Image, Stage, ToolCall};
+use crate::domain::stage_value::same_messages;
+use crate::domain::{CallId, CustomMessage, Image, Messages, Stage, StageValue, ToolCall};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +31,7 @@ pub enum Chain {
         messages: Vec<CustomMessage>,
     },
     Context {
-        messages: Vec<Value>,
+        messages: Arc<Messages>,
     },
     BeforeProviderRequest {
         payload: Value,
@@ -94,7 +96,7 @@ impl Chain {
                 let (prompt, base) = (text("prompt"), text("systemPrompt"));
                 Self::BeforeAgentStart { prompt, images: Vec::new(), base, system: None, messages: Vec::new() }
             }
-            Stage::Context => Self::Context { messages: Vec::new() },
+            Stage::Context => Self::Context { messages: Arc::default() },
             Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null, paid: None },
             Stage::ToolCall => Self::ToolCall { call: call(), blocked: None },
             Stage::ToolResult => Self::ToolResult {
@@ -135,7 +137,7 @@ impl Chain {
 
     /// What the next handler gets.
     #[must_use]
-    pub fn event(&self) -> Value {
+    pub fn event(&self) -> StageValue {
         let mut event = match self {
             Self::Input { text, images, source, .. } => {
                 json!({"text": text, "images": images_of(images).collect::<Vec<_>>(), "source": source})
@@ -144,7 +146,7 @@ impl Chain {
                 let system = system.as_ref().unwrap_or(base);
                 json!({"prompt": prompt, "images": images_of(images).collect::<Vec<_>>(), "systemPrompt": system})
             }
-            Self::Context { messages } => json!({"messages": messages}),
+            Self::Context { messages } => return StageValue::Messages(Arc::clone(messages)),
             Self::BeforeProviderRequest { payload, .. } => json!({"payload": payload}),
             Self::ToolCall { call, .. } => {
                 json!({"toolCallId": call.call_id.0, "toolName": call.tool, "input": call.input})
@@ -163,38 +165,35 @@ impl Chain {
         if let Value::Object(map) = &mut event {
             map.insert("type".to_owned(), self.stage().name().into());
         }
-        event
+        event.into()
     }
 
     /// Takes what a handler answered; null is no opinion.
     ///
     /// # Errors
     /// Why the answer does not fit the stage. The value is as it was then.
-    pub fn merge(&mut self, answer: &Value, by: &str) -> Result<Merged, String> {
-        if answer.is_null() {
-            return Ok(Merged::Unchanged);
-        }
+    pub fn merge(&mut self, answer: &StageValue, by: &str) -> Result<Merged, String> {
+        let answer = match answer {
+            StageValue::Json(answer) if answer.is_null() => return Ok(Merged::Unchanged),
+            StageValue::Json(answer) => answer,
+            StageValue::Messages(list) => return self.merge_messages(list),
+        };
         if let Self::BeforeProviderRequest { payload, paid } = self {
             // Whatever it is, it is the payload.
             paid.as_ref().map_or(Ok(()), |paid| paid.allows(answer))?;
-            let changed = payload != answer;
+            let changed = *payload != **answer;
             payload.clone_from(answer);
             return Ok(if changed { Merged::Changed } else { Merged::Unchanged });
         }
-        let Value::Object(map) = answer else {
+        let Value::Object(map) = &**answer else {
             return Err(format!("it answered {}, where an object is expected", shown(answer)));
         };
         match self {
             Self::Input { text, images, added, handled, .. } => input(map, (text, images, added), handled),
             Self::BeforeAgentStart { base, system, messages, .. } => started(map, by, (base, system), messages),
-            Self::Context { messages } => match map.get("messages") {
+            Self::Context { .. } => match map.get("messages") {
                 None | Some(Value::Null) => Ok(Merged::Unchanged),
-                Some(Value::Array(list)) => {
-                    messages::check(list)?;
-                    let changed = messages != list;
-                    messages.clone_from(list);
-                    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
-                }
+                Some(Value::Array(list)) => self.merge_messages(&shared(list)),
                 Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
             },
             Self::ToolCall { call, blocked } => called(map, call, blocked),
@@ -202,6 +201,19 @@ impl Chain {
             Self::Compact(compact) => compact.merge(map, by),
             Self::BeforeProviderRequest { .. } | Self::Observe { .. } => Ok(Merged::Unchanged),
         }
+    }
+
+    /// Takes the messages that a handler answered. Those that were there before have been looked at.
+    fn merge_messages(&mut self, list: &Arc<Messages>) -> Result<Merged, String> {
+        let Self::Context { messages } = self else {
+            return Err("it answered a conversation, where none is expected".to_owned());
+        };
+        messages::check(list, messages)?;
+        if same_messages(messages, list) {
+            return Ok(Merged::Unchanged);
+        }
+        messages.clone_from(list);
+        Ok(Merged::Changed)
     }
 
     /// A handler failed. What it guards is not done; else the value stays.
@@ -228,12 +240,11 @@ impl Chain {
                 let now = text("systemPrompt")?;
                 *system = (now != *base).then_some(now);
             }
-            Self::Context { messages } => {
+            Self::Context { .. } => {
                 let Some(Value::Array(list)) = map.get("messages") else {
                     return Err("`messages` must be a list".to_owned());
                 };
-                messages::check(list)?;
-                messages.clone_from(list);
+                self.merge_messages(&shared(list))?;
             }
             Self::BeforeProviderRequest { payload, paid } => {
                 let now = map.get("payload").ok_or("`payload` is missing")?;
@@ -252,6 +263,11 @@ impl Chain {
         }
         Ok(())
     }
+}
+
+/// A list of messages that nobody has yet.
+fn shared(list: &[Value]) -> Arc<Messages> {
+    Arc::new(list.iter().cloned().map(Arc::new).collect())
 }
 
 /// A result as handlers have it.

@@ -9,8 +9,10 @@ use crate::domain::{
     AnswerFacts, Block, CallId, ContentHash, Entry, Image, Message, ModelRef, Money, Role, ToolCall, Usage, WireForm,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// A message of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,9 +203,10 @@ fn by_name(block: &Block) -> impl Iterator<Item = (&str, &ContentHash)> {
     block.images().map(|(_, hash)| (hash.as_str(), hash))
 }
 
-/// Whether every message of an answer can be read.
-pub(super) fn check(list: &[Value]) -> Result<(), String> {
-    for (number, value) in (1..).zip(list) {
+/// Whether every message of an answer can be read. Those of `known` can.
+pub(super) fn check(list: &[Arc<Value>], known: &[Arc<Value>]) -> Result<(), String> {
+    let known: HashSet<*const Value> = known.iter().map(Arc::as_ptr).collect();
+    for (number, value) in (1..).zip(list).filter(|(_, value)| !known.contains(&Arc::as_ptr(value))) {
         one(value, &Images::new()).map_err(|why| format!("message {number}: {why}"))?;
     }
     Ok(())
@@ -211,7 +214,7 @@ pub(super) fn check(list: &[Value]) -> Result<(), String> {
 
 /// The messages of a request, as handlers made `list` of `entries`.
 #[must_use]
-pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
+pub fn told<M: Borrow<Value>>(entries: &[Entry], list: &[M]) -> Vec<Told> {
     let names = tools(entries);
     let groups: Vec<Vec<Value>> = entries.iter().map(|entry| group(&entry.message, &names)).collect();
     let mut places: HashMap<String, Vec<usize>> = HashMap::new();
@@ -219,7 +222,8 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
         places.entry(group.first().map(words).unwrap_or_default()).or_default().push(place);
     }
     let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).flat_map(by_name).collect();
-    let read_one = |value: &Value| one(value, &images).ok().flatten();
+    let list: Vec<&Value> = list.iter().map(Borrow::borrow).collect();
+    let read_one = |value: &&Value| one(value, &images).ok().flatten();
     let mut made = Vec::with_capacity(list.len());
     let mut at = 0;
     while let Some(rest) = list.get(at..).filter(|rest| !rest.is_empty()) {
@@ -471,6 +475,7 @@ mod tests {
             json!({"role": "branchSummary", "summary": "B"}),
             json!({"role": "moon", "phase": 3}),
         ];
+        let check = |list: &[Value]| check(&list.iter().cloned().map(Arc::new).collect::<Vec<_>>(), &[]);
         assert_eq!(check(&list), Ok(()));
         let texts: Vec<_> = from_json(&list).iter().map(|entry| entry.message.text()).collect();
         assert_eq!(texts.len(), 3);

@@ -4,7 +4,7 @@ use super::ThreadAccess;
 use super::tools::Waiting;
 use crate::domain::{
     Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Role, Saw, SessionTold,
-    Stage, State, Timestamp, ToDraw, ToolCall,
+    Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct Handler {
 #[derive(Clone, Debug)]
 pub struct HandlerCall {
     /// The event of the stage. As long as nobody changes it, all handlers are given the same.
-    pub event: Arc<Value>,
+    pub event: StageValue,
     /// What is known of the thread, for conditions.
     pub facts: Value,
     /// Somebody only looks at what would be sent: nothing may be left behind.
@@ -47,7 +47,7 @@ pub enum HandlerReply {
     Refused { reason: String },
     /// What it says; null is no opinion.
     Answer {
-        value: Value,
+        value: StageValue,
         saw: Vec<Saw>,
         /// What it printed beside that.
         said: String,

@@ -9,9 +9,10 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::context::ToolWords;
+use crate::domain::stage_value::weight;
 use crate::domain::{
     Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Role,
-    SessionTold, Space, Stage, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
+    SessionTold, Space, Stage, StageValue, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
 use crate::items::prompt_file::Named;
@@ -509,20 +510,23 @@ impl ExtensionHandlers {
         let (_, registration) = offered.handlers.iter().find(|(known, _)| known == handler)?;
         let engine = self.loaded().engine.clone()?;
         let event = match call.event.get("toolName") {
-            Some(_) => tools_of_pi::named(Value::clone(&call.event)).into(),
+            Some(_) => tools_of_pi::named(call.event.json().into_owned()).into(),
             None if handler.stage == Stage::BeforeAgentStart => {
-                let mut event = Value::clone(&call.event);
+                let mut event = call.event.json().into_owned();
                 if let Value::Object(event) = &mut event {
                     event.insert("systemPromptOptions".to_owned(), self.thread.prompt_options());
                 }
                 event.into()
             }
-            None => Arc::clone(&call.event),
+            None => call.event.clone(),
         };
         let is_guard = handler.stage == Stage::ToolCall;
-        let pieces: Vec<Arc<Value>> =
-            if is_guard { tools_of_pi::pieces(&event).into_iter().map(Arc::new).collect() } else { vec![event] };
-        let (mut answers, mut said) = (Vec::new(), Vec::new());
+        let pieces: Vec<StageValue> = if is_guard {
+            tools_of_pi::pieces(&event.json()).into_iter().map(StageValue::from).collect()
+        } else {
+            vec![event]
+        };
+        let (mut answers, mut said) = (Vec::<StageValue>::new(), Vec::new());
         for payload in pieces {
             let ask = Ask::Handler { handler: registration.clone(), payload };
             let (answer, told) = match engine.ask(ask, call.preview).await {
@@ -537,18 +541,19 @@ impl ExtensionHandlers {
             if let Err(error) = fits(handler.stage, &value) {
                 return Some(Err(format!("{}: {error}", handler.id)));
             }
-            let blocks = handler.stage == Stage::ToolCall && tools_of_pi::blocks(&value);
+            let blocks = is_guard && tools_of_pi::blocks(&value.json());
             answers.push(value);
             if blocks {
                 break;
             }
         }
         let value = match answers.last() {
-            Some(last) if handler.stage == Stage::ToolCall && !tools_of_pi::blocks(last) => {
-                tools_of_pi::joined(&call.event, answers)
+            Some(last) if is_guard && !tools_of_pi::blocks(&last.json()) => {
+                let answers = answers.iter().map(|answer| answer.json().into_owned()).collect();
+                tools_of_pi::joined(&call.event.json(), answers).into()
             }
-            Some(_) => answers.pop().unwrap_or_default(),
-            None => Value::Null,
+            Some(last) => last.clone(),
+            None => Value::Null.into(),
         };
         Some(Ok(HandlerReply::Answer { value, saw: Vec::new(), said: said.join("\n") }))
     }
@@ -565,14 +570,27 @@ const MOST_MESSAGES: usize = 20_000;
 
 /// Whether an answer can be taken. A conversation and a request are kept piece by piece, with their pictures; everything else
 /// stands in the log.
-fn fits(stage: Stage, value: &Value) -> Result<(), String> {
+fn fits(stage: Stage, value: &StageValue) -> Result<(), String> {
     let is_kept_apart = matches!(stage, Stage::Context | Stage::BeforeProviderRequest);
     let most = if is_kept_apart { 32 } else { LARGEST_ANSWER };
-    if weight(value) > most << 20 {
-        return Err(format!("it answered with more than {most} MB"));
+    let messages = match value {
+        StageValue::Json(value) => value.get("messages").and_then(Value::as_array).map_or(0, Vec::len),
+        StageValue::Messages(messages) => messages.len(),
+    };
+    if messages > MOST_MESSAGES {
+        return Err(format!("it answered with more than {MOST_MESSAGES} messages"));
     }
-    let messages = value.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
-    if messages > MOST_MESSAGES { Err(format!("it answered with more than {MOST_MESSAGES} messages")) } else { Ok(()) }
+    let mut left: usize = most << 20;
+    let mut takes = |value: &Value| {
+        let rest = left.checked_sub(weight(value));
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    let fits = match value {
+        StageValue::Json(value) => takes(value),
+        StageValue::Messages(messages) => messages.iter().all(|message| takes(message)),
+    };
+    if fits { Ok(()) } else { Err(format!("it answered with more than {most} MB")) }
 }
 
 /// The newest of a session's entries, as many as a handler is given.
@@ -586,16 +604,6 @@ fn newest(entries: &[Value]) -> Vec<Value> {
     };
     let count = entries.iter().rev().take_while(fits).count();
     entries.get(entries.len() - count..).unwrap_or_default().to_vec()
-}
-
-/// About as many bytes as a value has when it is written.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| weight(item) + 1).sum(),
-        Value::Object(fields) => fields.iter().map(|(name, field)| name.len() + 4 + weight(field)).sum(),
-    }
 }
 
 /// What begins the item of an extension's tool.
@@ -660,18 +668,21 @@ pub(super) fn text_of(content: &Value) -> String {
 }
 
 /// What a handler answered, with what it changed in place where it does not say otherwise.
-pub(super) fn value_of(stage: Stage, answer: Answer) -> Value {
-    let Answer { result, value, .. } = answer;
+pub(super) fn value_of(stage: Stage, answer: Answer) -> StageValue {
+    let Answer { result, value, messages, .. } = answer;
+    if let Some(messages) = messages {
+        return StageValue::Messages(messages);
+    }
     // A payload is the whole answer, the others are fields of it.
     let fields = [(Stage::ToolCall, "input"), (Stage::Context, "messages")];
     let field = fields.into_iter().find(|(other, _)| *other == stage).map(|(_, field)| field);
     match (result, value, field) {
-        (None, Some(value), Some(field)) => json!({field: value}),
+        (None, Some(value), Some(field)) => json!({field: value}).into(),
         (Some(Value::Object(mut map)), Some(value), Some(field)) => {
             map.entry(field).or_insert(value);
-            Value::Object(map)
+            Value::Object(map).into()
         }
-        (result, value, _) => result.or(value).unwrap_or_default(),
+        (result, value, _) => result.or(value).unwrap_or_default().into(),
     }
 }
 

@@ -10,10 +10,11 @@ use super::stamp::{Stamp, stamp};
 use crate::config::{Authorities, Authority, Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Permissions,
-    Problem, Role, SandboxMode, SessionTold, Space, Stage, State, Timestamp, ToDraw, ToolCall,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, Messages, OfferedCommand, OfferedShortcut,
+    Permissions, Problem, Role, SandboxMode, SessionTold, Space, Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
+use crate::items::hook::Condition;
 use crate::items::prompt_file::{ExpandError, Expanded, Named, PromptFile, PromptFiles};
 use crate::items::server_prompt::ServerPrompt;
 use crate::items::{self, Items, Kind, Knowledge};
@@ -287,14 +288,14 @@ impl FileHandlers {
         answer
     }
 
-    async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
+    async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(StageValue, String), String> {
         let event = &call.event;
-        let value = match &written.action {
-            Action::Handled => json!({"action": "handled"}),
+        let value: StageValue = match &written.action {
+            Action::Handled => json!({"action": "handled"}).into(),
             Action::Block(reason) if written.stage == Stage::SessionBeforeCompact => {
-                return Ok((json!({"cancel": true, "reason": reason}), String::new()));
+                return Ok((json!({"cancel": true, "reason": reason}).into(), String::new()));
             }
-            Action::Block(reason) => json!({"block": true, "reason": reason}),
+            Action::Block(reason) => json!({"block": true, "reason": reason}).into(),
             Action::Edit(edits) => {
                 let (stage, event, edits) = (written.stage, event.clone(), edits.clone());
                 let made = tokio::task::spawn_blocking(move || edit(stage, &event, &edits)).await;
@@ -306,19 +307,17 @@ impl FileHandlers {
                 let text = tokio::task::spawn_blocking(move || knowledge(&items, &wanted)).await;
                 add(written, event, &text.map_err(|failed| failed.to_string())??, id)
             }
-            Action::Set(fields) => set(written.stage, event, fields),
-            Action::KeepLast(count) => {
-                let all = event.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-                json!({"messages": newest(all, *count)})
-            }
+            Action::Set(fields) => set(written.stage, event, fields).into(),
+            Action::KeepLast(count) => newest(messages(event), *count).into(),
             Action::Command(words) => {
-                let mut question = Value::clone(event);
+                let mut question = event.json().into_owned();
                 if let Value::Object(map) = &mut question {
                     map.insert("preview".to_owned(), call.preview.into());
                     map.insert("thread".to_owned(), call.facts.clone());
                     map.insert("cwd".to_owned(), self.root.display().to_string().into());
                 }
-                return self.ask_program(words, &question).await;
+                let (answer, said) = self.ask_program(words, &question).await?;
+                return Ok((answer.into(), said));
             }
         };
         Ok((value, String::new()))
@@ -341,16 +340,21 @@ fn knowledge(items: &Items, id: &str) -> Result<String, String> {
     Ok(Knowledge::parse(&text, &items.file(found.item)).0.body.trim().to_owned())
 }
 
+/// The messages of a conversation; none of anything else.
+fn messages(event: &StageValue) -> &[Arc<Value>] {
+    if let StageValue::Messages(messages) = event { messages } else { &[] }
+}
+
 /// The newest messages, from one of the person's on: results are not parted from their calls.
-fn newest(all: &[Value], count: usize) -> Vec<Value> {
+fn newest(all: &[Arc<Value>], count: usize) -> Messages {
     let from = all.len().saturating_sub(count);
-    let role = |value: &Value| value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let role = |value: &Arc<Value>| value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     let begins = (0..=from).rev().find(|place| all.get(*place).is_none_or(|one| role(one) != "toolResult"));
     all.iter().skip(begins.unwrap_or_default()).cloned().collect()
 }
 
 /// What an edit makes of the text of a stage.
-fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Result<Value, String> {
+fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, String> {
     let grew = Cell::new(false);
     let one = |text: String, edit: &Edit| {
         let now = if grew.get() { text } else { edit.apply(&text) };
@@ -359,20 +363,21 @@ fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Result<Value, String> {
     };
     let changed = |text: &str| edits.iter().fold(text.to_owned(), one);
     let field = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
-    let made = match stage {
-        Stage::Input => json!({"action": "transform", "text": changed(field("text"))}),
-        Stage::BeforeAgentStart => json!({"systemPrompt": changed(field("systemPrompt"))}),
+    let made: StageValue = match stage {
+        Stage::Input => json!({"action": "transform", "text": changed(field("text"))}).into(),
+        Stage::BeforeAgentStart => json!({"systemPrompt": changed(field("systemPrompt"))}).into(),
         Stage::Context => {
-            let mut messages = event.get("messages").cloned().unwrap_or_default();
-            for message in messages.as_array_mut().into_iter().flatten() {
-                message.get_mut("content").into_iter().for_each(|content| texts(content, &changed));
-            }
-            json!({"messages": messages})
+            let one = |message: &Arc<Value>| {
+                let mut now = Value::clone(message);
+                now.get_mut("content").into_iter().for_each(|content| texts(content, &changed));
+                if now == **message { Arc::clone(message) } else { Arc::new(now) }
+            };
+            messages(event).iter().map(one).collect::<Messages>().into()
         }
         Stage::ToolResult => {
             let mut content = event.get("content").cloned().unwrap_or_default();
             texts(&mut content, &changed);
-            json!({"content": content})
+            json!({"content": content}).into()
         }
         Stage::SessionStart
         | Stage::Skill
@@ -396,7 +401,7 @@ fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Result<Value, String> {
         | Stage::ModelSelect
         | Stage::SessionInfoChanged
         | Stage::QueueUpdate
-        | Stage::SessionShutdown => Value::Null,
+        | Stage::SessionShutdown => Value::Null.into(),
     };
     if grew.get() {
         return Err(format!("a text grew beyond {} MB", LONGEST_TEXT >> 20));
@@ -420,17 +425,17 @@ fn texts(content: &mut Value, changed: &impl Fn(&str) -> String) {
 }
 
 /// A message that is added.
-fn add(written: &Written, event: &Value, text: &str, kind: &str) -> Value {
+fn add(written: &Written, event: &StageValue, text: &str, kind: &str) -> StageValue {
     if written.stage == Stage::Context {
-        let mut all = event.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
-        all.push(json!({"role": "custom", "customType": kind, "content": text, "display": false}));
-        return json!({"messages": all});
+        let mut all = messages(event).to_vec();
+        all.push(Arc::new(json!({"role": "custom", "customType": kind, "content": text, "display": false})));
+        return all.into();
     }
-    json!({"message": {"customType": kind, "content": text, "display": false}})
+    json!({"message": {"customType": kind, "content": text, "display": false}}).into()
 }
 
 /// Fields that are put into arguments or a request.
-fn set(stage: Stage, event: &Value, fields: &Map<String, Value>) -> Value {
+fn set(stage: Stage, event: &StageValue, fields: &Map<String, Value>) -> Value {
     let name = if stage == Stage::ToolCall { "input" } else { "payload" };
     let mut value = event.get(name).cloned().unwrap_or_default();
     if let Value::Object(map) = &mut value {
@@ -597,7 +602,11 @@ impl FileHandlers {
         let Some(written) = known.handlers.iter().find(is_it) else {
             return Err("it is no longer written there".to_owned());
         };
-        let mut fields = Value::clone(&call.event);
+        let mut fields = Value::Null;
+        // A conversation is large: it is copied only where a condition may look at it.
+        if !matches!(written.condition, Condition::Always) {
+            fields = call.event.json().into_owned();
+        }
         if let Value::Object(map) = &mut fields {
             map.insert("thread".to_owned(), call.facts.clone());
             map.insert("preview".to_owned(), call.preview.into());

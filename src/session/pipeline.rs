@@ -3,7 +3,8 @@
 use crate::context::diff::unified;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    ContentHash, ContextEvent, ControlEvent, Event, PromptEvent, Stage, Step, StepOutcome, ThreadId, ToolEvent,
+    ContentHash, ContextEvent, ControlEvent, Event, PromptEvent, Stage, StageValue, Step, StepOutcome, ThreadId,
+    ToolEvent,
 };
 use crate::pipeline::{Chain, Merged};
 use crate::ports::StoreError;
@@ -255,7 +256,12 @@ pub fn with_values(layout: &Layout, step: &Step) -> Value {
 ///
 /// # Errors
 /// Why it does not fit the stage.
-pub fn merged(stage: Stage, event: &Value, answer: &Value, by: &str) -> Result<(&'static str, Option<Value>), String> {
+pub fn merged(
+    stage: Stage,
+    event: &Value,
+    answer: &StageValue,
+    by: &str,
+) -> Result<(&'static str, Option<Value>), String> {
     let mut chain = Chain::of(stage, event)?;
     let word = match chain.merge(answer, by)? {
         Merged::Unchanged => "no effect",
@@ -263,5 +269,5 @@ pub fn merged(stage: Stage, event: &Value, answer: &Value, by: &str) -> Result<(
         Merged::Handled => "handled",
         Merged::Blocked => "blocked",
     };
-    Ok((word, (word == "changed").then(|| chain.event())))
+    Ok((word, (word == "changed").then(|| chain.event().json().into_owned())))
 }

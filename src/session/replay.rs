@@ -114,7 +114,7 @@ pub fn effect(replayed: &Replayed, answer: Answer, by: &str) -> Result<Effect, S
         Merged::Blocked => "blocked",
     };
     let after = chain.event();
-    let difference = (before != after).then(|| unified(&in_lines(&before), &in_lines(&after)));
+    let difference = (before != after).then(|| unified(&in_lines(&before.json()), &in_lines(&after.json())));
     let reason = if let Chain::ToolCall { blocked, .. } = chain { blocked } else { None };
     Ok(Effect { word, difference, reason })
 }

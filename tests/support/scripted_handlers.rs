@@ -114,11 +114,13 @@ impl Handlers for ScriptedHandlers {
     }
 
     fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
-        self.asked.lock().unwrap().push((handler.id.clone(), Value::clone(&call.event)));
+        self.asked.lock().unwrap().push((handler.id.clone(), call.event.json().into_owned()));
         self.somebody_asked.notify_waiters();
         let (_, answer) = self.all.iter().find(|(known, _)| known == handler).unwrap();
-        let reply = answer(&call.event);
-        let says = |value| Ok(HandlerReply::Answer { value, saw: Vec::<Saw>::new(), said: String::new() });
+        let reply = answer(&call.event.json());
+        let says = |value: Value| {
+            Ok(HandlerReply::Answer { value: value.into(), saw: Vec::<Saw>::new(), said: String::new() })
+        };
         Box::pin(async move {
             match reply {
                 Reply::Says(value) => says(value),

@@ -96,9 +96,10 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
 /**
  * One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the
  * handler gives one. An embedder that reads values itself gives `isSame(field, value)`, which tells whether a field is still
- * what it gave: then only what changed crosses, and no copy of it is made first.
+ * what it gave: then only what changed crosses, and no copy of it is made first. One that reads conversations itself gives
+ * `leave(list)`, which takes what there is now, and tells whether it is a list.
  */
-export function callHandler(id, event, value, ctxData, isSame) {
+export function callHandler(id, event, value, ctxData, isSame, leave) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value, ctxData);
@@ -107,6 +108,10 @@ export function callHandler(id, event, value, ctxData, isSame) {
   const record = ({ result, error, ms, path }) => {
     if (error) return { error, ms, path };
     try {
+      if (leave && typeof (result ?? {}) === "object") {
+        const answered = own(result, "messages");
+        if (answered !== null && leave(answered === undefined ? seen.messages : answered)) return { left: true, ms, path };
+      }
       // A conversation is large, and an embedder that reads values itself needs no copy of it.
       const told = { result: isSame && LARGE.includes(event) ? result : crossing(event, result), ms, path };
       if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));

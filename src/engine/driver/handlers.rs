@@ -12,14 +12,15 @@ use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, PROGRAM_CLI
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    CallId, ContentHash, Entry, Event, Piece, PromptEvent, SentBody, Stage, Step, StepOutcome, ThreadEvent, ThreadKind,
-    ToolCall, ToolEvent, ToolRef,
+    CallId, ContentHash, Entry, Event, Messages, Piece, PromptEvent, SentBody, Stage, StageValue, Step, StepOutcome,
+    ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase};
 use crate::pipeline::{Chain, Compact, Forms, Paid};
 use crate::ports::{EncodedRequest, ToolOutcome};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::sync::{Notify, mpsc};
@@ -279,7 +280,7 @@ impl<A: Audience> Driver<A> {
                 if passed.aborted {
                     return self.give_up_turn();
                 }
-                let steps = self.kept_steps(passed.asked);
+                let steps = self.kept_steps(&passed.asked);
                 self.tell_failures(&steps);
                 self.pipeline.steps = steps;
                 self.pipeline.edits = edits.map(|edits| *edits);
@@ -296,7 +297,7 @@ impl<A: Audience> Driver<A> {
                     return self.give_up_turn();
                 }
                 let changed = passed.changed_by().is_some();
-                let steps = self.kept_steps(passed.asked);
+                let steps = self.kept_steps(&passed.asked);
                 let Chain::ToolCall { call, blocked } = passed.chain else { return };
                 let input = changed.then_some(call.input);
                 let event = ToolEvent::CallPrepared { call_id, steps, input, blocked };
@@ -304,7 +305,7 @@ impl<A: Audience> Driver<A> {
             }
             (Goal::Result { .. } | Goal::Compact { .. }, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
             (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
-                let steps = self.kept_steps(passed.asked);
+                let steps = self.kept_steps(&passed.asked);
                 let Chain::ToolResult { text, error, images, .. } = passed.chain else { return };
                 let shown = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == call_id);
                 let fewer = shown.is_some_and(|staged| staged.images.len() != images.len());
@@ -320,7 +321,7 @@ impl<A: Audience> Driver<A> {
                 self.tool_result(call_id, outcome).await;
             }
             (Goal::Compact { request }, Made::Stage(passed)) => {
-                let steps = self.kept_steps(passed.asked);
+                let steps = self.kept_steps(&passed.asked);
                 self.tell_failures(&steps);
                 let Chain::Compact(compact) = passed.chain else { return };
                 // They are recorded with the request for the summary, where there is one.
@@ -356,7 +357,7 @@ impl<A: Audience> Driver<A> {
                 .todo
                 .push_back(Effect::Emit(Event::Prompt(PromptEvent::PromptWithdrawn { prompt, why: Some(why) })));
         }
-        let steps = self.kept_steps(made.asked);
+        let steps = self.kept_steps(&made.asked);
         if let Some(by) = made.handled {
             let handled = PromptEvent::PromptHandled { prompt, text: queued.text, by, steps };
             return self.todo.push_back(Effect::Emit(Event::Prompt(handled)));
@@ -379,7 +380,7 @@ impl<A: Audience> Driver<A> {
     ) {
         let Some((sent, encoded)) = ready.encoded.take() else { return };
         let payload = payload_of(&passed);
-        let steps = self.kept_steps(passed.asked);
+        let steps = self.kept_steps(&passed.asked);
         self.tell_failures(&steps);
         self.pipeline.steps.extend(steps);
         ready.encoded = Some(match payload {
@@ -410,22 +411,46 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Steps as they are recorded: what handlers got and made is in the content store.
-    pub(super) fn kept_steps(&mut self, asked: Vec<Asked>) -> Vec<Step> {
-        // Handlers that change nothing all got the same.
-        let mut last: Option<(Arc<Value>, Option<ContentHash>)> = None;
-        let mut keep = |value: Arc<Value>| match &last {
-            Some((same, hash)) if Arc::ptr_eq(same, &value) => hash.clone(),
+    pub(super) fn kept_steps(&mut self, asked: &[Asked]) -> Vec<Step> {
+        // Handlers that change nothing all got the same, and those that change some messages the others.
+        let mut last: Option<(&StageValue, Option<ContentHash>)> = None;
+        let mut messages = HashMap::new();
+        let mut keep = |value| match &last {
+            Some((same, hash)) if same.is_shared_with(value) => hash.clone(),
             Some(_) | None => {
-                let hash = self.keep_value(Value::clone(&value));
+                let hash = match value {
+                    StageValue::Json(value) => self.keep_value(Value::clone(value)),
+                    StageValue::Messages(all) => self.keep_messages(all, &mut messages),
+                };
                 last = Some((value, hash.clone()));
                 hash
             }
         };
-        let kept = asked.into_iter().map(|Asked { step, before, after }| {
-            let (before, after) = (before.and_then(&mut keep), after.and_then(&mut keep));
-            Step { before, after, ..step }
+        let kept = asked.iter().map(|Asked { step, before, after }| {
+            let (before, after) = (before.as_ref().and_then(&mut keep), after.as_ref().and_then(&mut keep));
+            Step { before, after, ..step.clone() }
         });
         kept.collect()
+    }
+
+    /// Keeps a conversation message by message. `known` are those that are kept, by where they are.
+    fn keep_messages(
+        &mut self,
+        all: &Messages,
+        known: &mut HashMap<*const Value, Option<ContentHash>>,
+    ) -> Option<ContentHash> {
+        let mut keep = |message: &Arc<Value>| {
+            let kept = known.entry(Arc::as_ptr(message));
+            let hash = kept.or_insert_with(|| {
+                let hash = self.settings.store.keep_result(&message.to_string());
+                hash.inspect_err(|error| self.complain(error)).ok()
+            });
+            Some(Value::from(hash.as_ref()?.as_str()))
+        };
+        let hashes: Vec<Value> = all.iter().map(&mut keep).collect::<Option<_>>()?;
+        let kept = json!({"messages": {KEPT: hashes}, "type": Stage::Context.name()});
+        let kept = self.settings.store.keep_result(&kept.to_string());
+        kept.inspect_err(|error| self.complain(error)).ok()
     }
 
     /// Keeps a value, long lists in it piece by piece: those of two requests differ in few of them.

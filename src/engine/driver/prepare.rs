@@ -2,7 +2,8 @@
 
 use super::stage::{Asked, Asking, Passed};
 use crate::domain::{
-    Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Origin, Piece, Stage, Step, StepOutcome,
+    Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Messages, Origin, Piece, Stage, StageValue, Step,
+    StepOutcome,
 };
 use crate::engine::thread::Thread;
 use crate::pipeline::{Chain, Forms, differs, edited, to_json, told};
@@ -119,7 +120,7 @@ async fn begin(asking: &Asking, made: &mut PromptMade, system: &[Piece]) {
     made.aborted = passed.aborted;
     let mut pieces = own;
     for asked in &passed.asked {
-        let text = |value: &Option<Arc<Value>>| {
+        let text = |value: &Option<StageValue>| {
             value.as_ref().and_then(|event| event.get("systemPrompt")).and_then(Value::as_str).map(str::to_owned)
         };
         if let (Some(before), Some(after)) = (text(&asked.before), text(&asked.after))
@@ -149,8 +150,8 @@ fn joined(pieces: &[Piece]) -> String {
 
 /// What handlers make of a history for one request.
 pub(super) async fn edit_history(asking: &Asking, history: &[Entry], forms: &Forms) -> (Option<HistoryEdits>, Passed) {
-    let messages = to_json(history, forms);
-    let passed = asking.through(Chain::Context { messages }).await;
+    let messages: Messages = to_json(history, forms).into_iter().map(Arc::new).collect();
+    let passed = asking.through(Chain::Context { messages: messages.into() }).await;
     let by = passed.changed_by().map(|step| Origin::Handler {
         stage: Stage::Context,
         handler: step.handler.clone(),

@@ -5,7 +5,7 @@
 
 use crate::domain::command::{Breakpoint, Resume};
 use crate::domain::image::checked;
-use crate::domain::{Image, Saw, Stage, Step, StepOutcome, ToolCall};
+use crate::domain::{Image, Saw, Stage, StageValue, Step, StepOutcome, ToolCall};
 use crate::pipeline::{Chain, Merged, image};
 use crate::ports::handlers::DEADLINE;
 use crate::ports::store::KeepImage;
@@ -108,8 +108,8 @@ pub(super) async fn within<T>(
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) step: Step,
-    pub(super) before: Option<Arc<Value>>,
-    pub(super) after: Option<Arc<Value>>,
+    pub(super) before: Option<StageValue>,
+    pub(super) after: Option<StageValue>,
 }
 
 /// A stage that is over.
@@ -185,7 +185,7 @@ impl Asking {
 
     /// Has the tool of a call mend its arguments.
     pub(super) async fn mended(&self, tools: &dyn ToolRunner, item: &str, call: &mut ToolCall) -> Asked {
-        let (begun, before) = (Instant::now(), Arc::new(call.input.clone()));
+        let (begun, before) = (Instant::now(), call.input.clone().into());
         let outcome = match within(DEADLINE, None, tools.mended(item, call)).await {
             Some(Ok(input)) if input == call.input => StepOutcome::Unchanged,
             Some(Ok(input)) => {
@@ -195,7 +195,7 @@ impl Asking {
             Some(Err(error)) => StepOutcome::Failed { error },
             None => StepOutcome::Failed { error: "its arguments were not made ready in time".to_owned() },
         };
-        let after = (outcome == StepOutcome::Changed).then(|| Arc::new(call.input.clone()));
+        let after = (outcome == StepOutcome::Changed).then(|| call.input.clone().into());
         let mut asked = Asked::of(Stage::ToolCall, format!("{} makes arguments ready", call.tool), outcome);
         asked.step.took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         Asked { before: Some(before), after, ..asked }
@@ -227,7 +227,7 @@ impl Asking {
         let watch = self.watch.as_ref()?;
         let stops = |breakpoints: &mut Breakpoints| {
             // A value is written out only where somebody wants to look at one.
-            (breakpoints.steps || !breakpoints.set.is_empty()) && breakpoints.stops(handler, &chain.event())
+            (breakpoints.steps || !breakpoints.set.is_empty()) && breakpoints.stops(handler, &chain.event().json())
         };
         if !stops(&mut watch.breakpoints.lock().unwrap_or_else(PoisonError::into_inner)) {
             return None;
@@ -239,9 +239,9 @@ impl Asking {
     }
 
     /// Takes what a handler answered; images that it adds to a prompt are kept first.
-    async fn taken(&self, chain: &mut Chain, mut answer: Value, by: &str) -> Result<Merged, String> {
-        if let Chain::Input { added, .. } = chain
-            && let Some(blocks) = answer.get_mut("images").and_then(Value::as_array_mut)
+    async fn taken(&self, chain: &mut Chain, mut answer: StageValue, by: &str) -> Result<Merged, String> {
+        if let (Chain::Input { added, .. }, StageValue::Json(answer)) = (&mut *chain, &mut answer)
+            && let Some(blocks) = Arc::make_mut(answer).get_mut("images").and_then(Value::as_array_mut)
         {
             added.extend(new_images(blocks, self.images.clone()).await?);
         }
@@ -254,15 +254,15 @@ impl Asking {
         &self,
         handler: &Handler,
         chain: &mut Chain,
-        (known, since): (&mut Option<Arc<Value>>, std::time::Instant),
+        (known, since): (&mut Option<StageValue>, std::time::Instant),
         edited: bool,
     ) -> (Asked, bool) {
         if let Some(watch) = &self.watch {
             let (stage, handler) = (handler.stage, handler.id.clone());
             let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage, handler });
         }
-        let event = known.take().unwrap_or_else(|| chain.event().into());
-        let call = HandlerCall { event: Arc::clone(&event), facts: self.facts.clone(), preview: self.preview, since };
+        let event = known.take().unwrap_or_else(|| chain.event());
+        let call = HandlerCall { event: event.clone(), facts: self.facts.clone(), preview: self.preview, since };
         let begun = Instant::now();
         let never = Arc::new(Notify::new());
         let skip = self.watch.as_ref().map_or(&never, |watch| &watch.skip);
@@ -329,10 +329,10 @@ impl Asking {
             }
         };
         let was_asked = outcome != StepOutcome::NotAsked;
-        let after = (outcome == StepOutcome::Changed).then(|| Arc::new(chain.event()));
+        let after = (outcome == StepOutcome::Changed).then(|| chain.event());
         *known = match outcome {
             StepOutcome::Changed => after.clone(),
-            StepOutcome::Unchanged | StepOutcome::NotAsked => Some(Arc::clone(&event)),
+            StepOutcome::Unchanged | StepOutcome::NotAsked => Some(event.clone()),
             StepOutcome::Handled
             | StepOutcome::Blocked { .. }
             | StepOutcome::Failed { .. }

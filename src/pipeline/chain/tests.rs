@@ -30,7 +30,7 @@ fn result(text: &str, error: bool) -> Chain {
 fn through(mut chain: Chain, answers: &[Value]) -> (Chain, Vec<Result<Merged, String>>) {
     let mut merged = Vec::new();
     for answer in answers {
-        let one = chain.merge(answer, "h");
+        let one = chain.merge(&answer.clone().into(), "h");
         let ends = one.as_ref().is_ok_and(|one| !one.goes_on());
         merged.push(one);
         if ends {
@@ -59,7 +59,7 @@ fn inputs_chain_and_handled_ends_it() {
 #[test]
 fn the_next_handler_of_input_sees_what_the_one_before_made() {
     let (chain, _) = through(input("a"), &[json!({"action": "transform", "text": "b"})]);
-    let event = chain.event();
+    let event = chain.event().json().into_owned();
     assert_eq!(
         (&event["type"], &event["text"], &event["source"]),
         (&"input".into(), &"b".into(), &"interactive".into())
@@ -77,8 +77,8 @@ fn an_answer_that_does_not_fit_changes_nothing() {
         (begins("base"), json!({"message": "x"})),
         (begins("base"), json!({"message": {"customType": "x"}})),
         (begins("base"), json!({"message": {"content": [{"type": "video"}]}})),
-        (Chain::Context { messages: vec![json!({"role": "user", "content": "x"})] }, json!({"messages": "x"})),
-        (Chain::Context { messages: Vec::new() }, json!({"messages": [3]})),
+        (Chain::Context { messages: shared(&[json!({"role": "user", "content": "x"})]) }, json!({"messages": "x"})),
+        (Chain::Context { messages: Arc::default() }, json!({"messages": [3]})),
         (Chain::ToolCall { call: call(), blocked: None }, json!({"block": "yes"})),
         (Chain::ToolCall { call: call(), blocked: None }, json!({"input": "rm"})),
         (result("x", false), json!({"isError": "no"})),
@@ -104,7 +104,7 @@ fn system_prompts_chain_from_the_base_and_messages_accumulate() {
             json!({"systemPrompt": "base\none\ntwo"}),
         ],
     );
-    let event = chain.event();
+    let event = chain.event().json().into_owned();
     assert_eq!(event["systemPrompt"], "base\none\ntwo");
     let Chain::BeforeAgentStart { system, messages, .. } = chain else { panic!() };
     assert_eq!(system.as_deref(), Some("base\none\ntwo"));
@@ -125,7 +125,7 @@ fn an_empty_system_prompt_is_the_base() {
 fn contexts_chain_as_lists() {
     let one = json!({"role": "user", "content": [{"type": "text", "text": "x"}]});
     let (chain, merged) = through(
-        Chain::Context { messages: vec![one.clone(), one.clone()] },
+        Chain::Context { messages: shared(&[one.clone(), one.clone()]) },
         &[json!({}), json!({"messages": [one.clone(), one]}), json!({"messages": [one]})],
     );
     assert_eq!(merged, [Ok(Merged::Unchanged), Ok(Merged::Unchanged), Ok(Merged::Changed)]);
@@ -137,7 +137,7 @@ fn any_payload_replaces_the_one_before() {
     let (chain, merged) =
         through(Chain::BeforeProviderRequest { payload: json!({"a": 1}), paid: None }, &[json!({"a": 2})]);
     assert_eq!(merged, [Ok(Merged::Changed)]);
-    assert_eq!(chain.event()["payload"], json!({"a": 2}));
+    assert_eq!(chain.event().json()["payload"], json!({"a": 2}));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn the_guard_of_tools_fails_closed_and_nothing_else_does() {
     for mut chain in [
         input("a"),
         begins("b"),
-        Chain::Context { messages: Vec::new() },
+        Chain::Context { messages: Arc::default() },
         Chain::BeforeProviderRequest { payload: json!({}), paid: None },
         result("x", false),
         Chain::Compact(Box::default()),
@@ -178,7 +178,7 @@ fn each_field_of_a_result_overrides_and_is_seen_by_the_next() {
             json!({"isError": false}),
         ],
     );
-    let event = chain.event();
+    let event = chain.event().json().into_owned();
     assert_eq!((&event["content"][0]["text"], &event["isError"]), (&"a\nb".into(), &false.into()));
     assert_eq!(event["input"], json!({"command": "ls"}));
 }
@@ -209,7 +209,7 @@ fn what_stays_begins_where_a_handler_says_if_it_can() {
         ..Compact::default()
     };
     let chain = || Chain::Compact(Box::new(compact.clone()));
-    assert_eq!(chain().event()["preparation"]["firstKeptEntryId"], "c");
+    assert_eq!(chain().event().json()["preparation"]["firstKeptEntryId"], "c");
     let summary = |id: Value| json!({"compaction": {"summary": "s", "firstKeptEntryId": id, "details": {"n": 1}}});
     for (id, from) in [(json!("b"), 3), (json!("c"), 5), (json!("d"), 6), (Value::Null, 5)] {
         let (chain, _) = through(chain(), &[summary(id.clone())]);
@@ -260,11 +260,11 @@ fn a_prompt_may_get_images_that_were_taken_in_and_no_others() {
 fn a_person_puts_another_value_in_place() {
     let mut chain = input("a");
     assert_eq!(chain.replace(&json!({"text": "b"})), Ok(()));
-    assert_eq!(chain.event()["text"], "b");
+    assert_eq!(chain.event().json()["text"], "b");
     assert!(chain.replace(&json!({"txt": "b"})).is_err() && chain.replace(&json!(3)).is_err());
     let mut chain = Chain::ToolCall { call: call(), blocked: None };
     assert_eq!(chain.replace(&json!({"input": {"command": "pwd"}})), Ok(()));
-    assert_eq!(chain.event()["input"], json!({"command": "pwd"}));
+    assert_eq!(chain.event().json()["input"], json!({"command": "pwd"}));
 }
 
 #[test]
@@ -272,11 +272,11 @@ fn every_event_names_its_stage() {
     for (chain, stage) in [
         (input("a"), Stage::Input),
         (begins("b"), Stage::BeforeAgentStart),
-        (Chain::Context { messages: Vec::new() }, Stage::Context),
+        (Chain::Context { messages: Arc::default() }, Stage::Context),
         (Chain::ToolCall { call: call(), blocked: None }, Stage::ToolCall),
         (Chain::Observe { stage: Stage::AgentEnd, event: Map::new() }, Stage::AgentEnd),
     ] {
-        assert_eq!(chain.event()["type"], stage.name());
+        assert_eq!(chain.event().json()["type"], stage.name());
     }
 }
 
@@ -296,7 +296,7 @@ fn a_handler_takes_images_out_of_a_result() {
         error: false,
         images: vec![image("a"), image("b")],
     };
-    let content = chain().event()["content"].clone();
+    let content = chain().event().json()["content"].clone();
     assert_eq!(content.as_array().unwrap().len(), 3);
     let left = |answer: Value| {
         let (chain, merged) = through(chain(), &[answer]);
