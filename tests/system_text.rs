@@ -101,6 +101,7 @@ fn nothing_is_said_of_tools_that_the_thread_may_not_use() {
 #[test]
 fn a_handler_is_told_how_the_system_text_is_made() {
     let project = project(&grant(&["extension/pour", "rye/bash"]));
+    project.write(".ai/skills/steep/SKILL.md", "---\nname: steep\ndescription: How long\n---\nFour minutes.\n");
     let id = project.run("hello");
     let messages = project.event(&id, "prompt_prepared")["messages"].clone();
     let options: Value = serde_json::from_str(messages[0]["text"].as_str().unwrap()).unwrap();
@@ -111,6 +112,11 @@ fn a_handler_is_told_how_the_system_text_is_made() {
     assert_eq!(options["toolSnippets"], json!({"pour": "Pour tea"}));
     assert_eq!(options["promptGuidelines"], json!(["Ask for milk.", ""]));
     assert!(options["cwd"].as_str().unwrap().ends_with("project"), "{options}");
+    let [skill] = options["skills"].as_array().unwrap().as_slice() else { panic!("{options}") };
+    let text = |name: &str| skill[name].as_str().unwrap();
+    assert_eq!((text("name"), text("description")), ("steep", "How long"), "{skill}");
+    assert!(text("filePath").ends_with("/steep/SKILL.md") && text("baseDir").ends_with("/steep"), "{skill}");
+    assert_eq!(skill["disableModelInvocation"], false, "{skill}");
 }
 
 #[test]

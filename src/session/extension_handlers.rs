@@ -514,7 +514,9 @@ impl ExtensionHandlers {
             None if handler.stage == Stage::BeforeAgentStart => {
                 let mut event = call.event.json().into_owned();
                 if let Value::Object(event) = &mut event {
-                    event.insert("systemPromptOptions".to_owned(), self.thread.prompt_options());
+                    let thread = Arc::clone(&self.thread);
+                    let options = tokio::task::spawn_blocking(move || thread.prompt_options()).await;
+                    event.insert("systemPromptOptions".to_owned(), options.unwrap_or_default());
                 }
                 event.into()
             }
