@@ -2,7 +2,9 @@
 
 use crate::support::terminal::Home;
 use levain::domain::{Messages, Stage, StageValue};
-use levain::extensions::{Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit};
+use levain::extensions::{
+    Answer, Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -204,6 +206,53 @@ fn messages_that_a_handler_leaves_as_they_were_are_shared() {
 }
 
 #[test]
+fn a_message_that_a_handler_made_stays_its_own() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.js",
+        r#"export default (pi) => {
+  const note = Object.freeze({ role: "user", text: "note" });
+  pi.on("context", (event) => ({ messages: [...event.messages, note] }));
+  pi.on("context", (event) => { event.messages.at(-1).text += "!"; });
+};"#,
+    );
+    let mut event = StageValue::of(Stage::Context, json!({"messages": []}));
+    for handler in wait(bench.engine.list()).unwrap().handlers.iter().cycle().take(4) {
+        let (answer, _) = wait(bench.engine.call(handler.clone(), event.clone())).unwrap();
+        event = StageValue::Messages(answer.messages.unwrap_or_else(|| panic!("{:?}", answer.error)));
+    }
+    let text = |message: &Arc<Value>| message["text"].as_str().unwrap().to_owned();
+    assert_eq!(event.messages().unwrap().iter().map(text).collect::<Vec<_>>(), ["note!", "note!"]);
+}
+
+#[test]
+fn answers_to_a_conversation_that_are_none_are_told_as_they_are() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.js",
+        r#"export default (pi) => {
+  for (const answer of [[{ role: "user" }], "text", 3, () => 1, Symbol("s"), null, { messages: null }, { message: 1 }]) {
+    pi.on("context", () => answer);
+  }
+  pi.on("context", (event) => { event.messages[0].text = "b"; return { more: 1 }; });
+  pi.on("context", (event) => Object.create({ toJSON: () => ({ messages: [event.x] }) }));
+};"#,
+    );
+    let emitted = bench.emit("context", json!({"messages": [{"role": "user", "text": "a"}]}));
+    let told = |answer: &Answer| json!([answer.result, answer.messages]);
+    assert!(emitted.answers.iter().all(|answer| answer.error.is_none() && answer.value.is_none()), "{emitted:?}");
+    let expected = json!([
+        [[{"role": "user"}], null], ["text", null], [3, null], [null, null], [null, null], [null, null],
+        [{"messages": null}, null], [{"message": 1}, null], [{"more": 1}, [{"role": "user", "text": "b"}]],
+        [{"messages": [null]}, null],
+    ]);
+    assert_eq!(emitted.answers.iter().map(told).collect::<Value>(), expected);
+    // What else an event has is there, too.
+    let emitted = bench.emit("context", json!({"messages": [{"role": "user", "text": "a"}], "x": "more"}));
+    assert_eq!(emitted.answers[9].result, Some(json!({"messages": ["more"]})), "{emitted:?}");
+}
+
+#[test]
 fn a_large_message_that_stands_in_a_list_a_thousand_times_is_looked_at_once() {
     let bench = Bench::new();
     bench.registered(
@@ -233,7 +282,7 @@ fn what_is_done_to_a_message_later_is_a_change_of_the_handler_that_runs_and_of_n
         "a.js",
         r#"export default (pi) => {
   let kept;
-  pi.on("context", (event) => { kept = event.messages[0]; return {}; });
+  pi.on("context", (event) => { kept = event.messages[0]; });
   pi.on("context", () => { kept.text = "late"; });
   pi.on("context", (event) => { event.messages[0].text = "never"; return { messages: 3 }; });
   pi.on("context", (event) => { if (event.messages[0].text !== "a") throw new Error(event.messages[0].text); });

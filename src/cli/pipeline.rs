@@ -384,8 +384,12 @@ fn again(
             }
             let (outcome, after) = pipeline::merged(stage, &event, &value, &handler.id).map_err(Failure::new)?;
             if as_json {
+                let answer = match &value {
+                    StageValue::Json(answer) => Value::clone(answer),
+                    StageValue::Messages(messages) => json!({"messages": messages}),
+                };
                 let line = json!({"schema": "levain.pipeline.run/1", "handler": handler.id, "stage": stage,
-                    "answer": value, "outcome": outcome, "after": after, "took_ms": u64::try_from(took).unwrap_or(u64::MAX)});
+                    "answer": answer, "outcome": outcome, "after": after, "took_ms": u64::try_from(took).unwrap_or(u64::MAX)});
                 written(json_line(&mut output, &line))?;
             } else {
                 written(writeln!(output, "{}: {outcome}, {took} ms", handler.id))?;

@@ -1,10 +1,12 @@
 //! What the handlers of a stage get, and what each answers with.
 
 use super::Stage;
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Messages that a conversation may have.
+pub const MOST_MESSAGES: usize = 20_000;
 
 /// The messages of a conversation, as handlers have them. One that a handler left as it was is shared with the list before.
 pub type Messages = Vec<Arc<Value>>;
@@ -20,16 +22,29 @@ pub enum StageValue {
 impl StageValue {
     /// What a handler of `stage` gets, as it was written or recorded.
     #[must_use]
-    pub fn of(stage: Stage, mut event: Value) -> Self {
-        match event.get_mut("messages") {
-            Some(Value::Array(list)) if stage == Stage::Context => {
-                std::mem::take(list).into_iter().map(Arc::new).collect::<Messages>().into()
-            }
-            _ => event.into(),
+    pub fn of(stage: Stage, event: Value) -> Self {
+        let more = |event: &Map<String, Value>| event.keys().any(|name| !["messages", "type"].contains(&name.as_str()));
+        let is_conversation = stage == Stage::Context && !event.as_object().is_none_or(more);
+        let event = Self::from(event);
+        match event.messages() {
+            Some(messages) if is_conversation => messages.into_owned().into(),
+            Some(_) | None => event,
         }
     }
 
-    /// As one value.
+    /// The messages in it; none where it has no list of them.
+    #[must_use]
+    pub fn messages(&self) -> Option<Cow<'_, [Arc<Value>]>> {
+        match self {
+            Self::Messages(messages) => Some(Cow::Borrowed(messages)),
+            Self::Json(value) => {
+                let list = value.get("messages")?.as_array()?;
+                Some(list.iter().cloned().map(Arc::new).collect())
+            }
+        }
+    }
+
+    /// As one value: the event that it is.
     #[must_use]
     pub fn json(&self) -> Cow<'_, Value> {
         match self {
@@ -86,11 +101,5 @@ impl From<Value> for StageValue {
 impl From<Messages> for StageValue {
     fn from(messages: Messages) -> Self {
         Self::Messages(Arc::new(messages))
-    }
-}
-
-impl Serialize for StageValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.json().serialize(serializer)
     }
 }

@@ -9,7 +9,6 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 /// Messages, and what they are in the engine. It must not outlive that.
-#[derive(Clone)]
 pub(super) struct Conversation {
     pub(super) messages: Arc<Messages>,
     /// As many; none where a message is not in the engine as it is.
@@ -17,41 +16,42 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Has `messages` in the engine, where `known` has some of them already, and makes the list of them that a handler gets.
+    /// Brings `messages` into the engine, as what `known` has of them there, and makes the list of them that a handler gets.
     pub(super) fn enter<'js>(
         ctx: &Ctx<'js>,
         messages: Arc<Messages>,
         known: Option<Self>,
     ) -> Result<(Self, Value<'js>)> {
-        let (before, mut known) = known.map(|known| (known.messages, known.objects)).unwrap_or_default();
-        let places: Vec<*const serde_json::Value> = before.iter().map(Arc::as_ptr).collect();
-        let (mut places, mut writer) = (Places::of(&places), Writer::new(ctx));
-        let (list, mut objects) = (Array::new(ctx.clone())?, Vec::with_capacity(messages.len()));
-        for (index, message) in messages.iter().enumerate() {
-            let place = places.find(&Arc::as_ptr(message)).and_then(|place| known.get_mut(place));
-            // The same message may stand in a list twice.
-            let object = match place.and_then(|object| object.clone()) {
+        let mut objects = known.map_or_else(|| vec![None; messages.len()], |known| known.objects_of(&messages));
+        let (list, mut writer) = (Array::new(ctx.clone())?, Writer::new(ctx));
+        for (index, (message, kept)) in messages.iter().zip(&mut objects).enumerate() {
+            let object = match kept.take() {
                 Some(object) => object.restore(ctx)?,
                 None => writer.json(message)?,
             };
             list.set(index, object.clone())?;
-            objects.push(Some(Persistent::save(ctx, object)));
+            *kept = Some(Persistent::save(ctx, object));
         }
         Ok((Self { messages, objects }, list.into_value()))
+    }
+
+    /// What `messages` are in the engine, as far as they are the same. The others are let go.
+    fn objects_of(self, messages: &Messages) -> Vec<Option<Persistent<Value<'static>>>> {
+        let places: Vec<*const serde_json::Value> = self.messages.iter().map(Arc::as_ptr).collect();
+        let mut places = Places::of(&places);
+        // The same message may stand in a list twice.
+        let object = |message| self.objects.get(places.find(&Arc::as_ptr(message))?)?.clone();
+        messages.iter().map(object).collect()
     }
 
     /// What a handler left in `list`; none where that is no list. Messages that are as they were are shared.
     pub(super) fn left_in<'js>(self, ctx: &Ctx<'js>, list: &Value<'js>) -> Result<Option<Self>> {
         let Some(list) = list.as_array() else { return Ok(None) };
-        let known = self.objects.into_iter().map(|object| match object {
-            Some(object) => object.restore(ctx),
-            None => Ok(Value::new_undefined(ctx.clone())),
-        });
-        let known = known.collect::<Result<Vec<_>>>()?;
-        let (mut places, mut reader) = (Places::of(&known), Reader::new(ctx));
+        let given = self.objects.into_iter().flatten().map(|object| object.restore(ctx)).collect::<Result<Vec<_>>>()?;
+        let (mut places, mut reader) = (Places::of(&given), Reader::new(ctx));
         let (mut messages, mut objects) = (Messages::new(), Vec::new());
         // A message may stand in the list a million times, and one that is large is looked at once.
-        let mut seen = vec![false; known.len()];
+        let mut seen = vec![false; given.len()];
         for object in list.iter::<Value<'js>>() {
             reader.take(LEAST)?;
             let object = object?;
@@ -68,21 +68,21 @@ impl Conversation {
                 }
                 (None, _) => false,
             };
+            // What a handler made is its own, and may be more than is recorded: the next one gets that made anew.
+            let is_given = is_same && seen.is_some();
             if let Some(seen) = seen {
                 *seen = is_same;
             }
-            let (message, is_it) = match before {
-                Some(before) if is_same => (Arc::clone(before), true),
+            let message = match before {
+                Some(before) if is_same => Arc::clone(before),
                 _ => {
                     let message = reader.read(&object)?.into();
-                    // What has more than is recorded is made anew: the next handler gets what is.
-                    let is_it = reader.is_same(&object, &message)?;
                     let before = before.filter(|before| ***before == message);
-                    (before.map_or_else(|| Arc::new(message), Arc::clone), is_it)
+                    before.map_or_else(|| Arc::new(message), Arc::clone)
                 }
             };
             messages.push(message);
-            objects.push(is_it.then(|| Persistent::save(ctx, object)));
+            objects.push(is_given.then(|| Persistent::save(ctx, object)));
         }
         let same = |(now, before): (&Arc<_>, &Arc<_>)| Arc::ptr_eq(now, before);
         let is_unchanged = messages.len() == self.messages.len() && messages.iter().zip(&*self.messages).all(same);
@@ -91,7 +91,19 @@ impl Conversation {
     }
 }
 
-/// Where something stands in a list; soon found where it is looked for in the order of the list.
+/// Whether `list` holds `messages` as they are.
+pub(super) fn is_list_of(list: &Value<'_>, messages: &Messages) -> Result<bool> {
+    let Some(list) = list.as_array().filter(|list| list.len() == messages.len()) else { return Ok(false) };
+    let mut reader = Reader::new(list.ctx());
+    for (object, message) in list.iter::<Value<'_>>().zip(messages) {
+        if !reader.is_same(&object?, message)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Where something stands in a list: found at once where places are asked for in order.
 struct Places<'a, T> {
     list: &'a [T],
     next: usize,
@@ -113,7 +125,7 @@ impl<'a, T: Eq + Hash> Places<'a, T> {
         Some(place)
     }
 
-    /// The place behind the one that was found last, which is behind it from here on.
+    /// The place after the one found last, which counts as found from here on.
     fn pass(&mut self) -> usize {
         self.next += 1;
         self.next - 1

@@ -149,8 +149,10 @@ impl Engine {
     pub async fn emit(&self, event: &str, payload: Value) -> Result<Emitted, EngineError> {
         let mut emitted = Emitted::default();
         let listing = self.list().await?;
-        let payload = Stage::from_name(event)
-            .map_or_else(|| payload.clone().into(), |stage| StageValue::of(stage, payload.clone()));
+        let payload = match Stage::from_name(event) {
+            Some(stage) => StageValue::of(stage, payload),
+            None => payload.into(),
+        };
         for handler in listing.handlers.iter().filter(|handler| handler.event == event).cloned() {
             let (answer, told) = self.call(handler, payload.clone()).await?;
             emitted.answers.push(answer);

@@ -9,7 +9,7 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::context::ToolWords;
-use crate::domain::stage_value::weight;
+use crate::domain::stage_value::{MOST_MESSAGES, weight};
 use crate::domain::{
     Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Role,
     SessionTold, Space, Stage, StageValue, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
@@ -566,9 +566,6 @@ const LARGEST_ANSWER: usize = 4;
 
 /// Megabytes of the entries that a handler is given of a session.
 const LARGEST_SESSION: usize = 16;
-
-/// Messages that a conversation may have.
-const MOST_MESSAGES: usize = 20_000;
 
 /// Whether an answer can be taken. A conversation and a request are kept piece by piece, with their pictures; everything else
 /// stands in the log.

@@ -25,6 +25,7 @@ use crate::tools::program::Program;
 use crate::tools::reusable_keeper::ReusableKeeper;
 use crate::tools::{Environment, Keeper, NoTools, Sandbox};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -308,7 +309,7 @@ impl FileHandlers {
                 add(written, event, &text.map_err(|failed| failed.to_string())??, id)
             }
             Action::Set(fields) => set(written.stage, event, fields).into(),
-            Action::KeepLast(count) => newest(messages(event), *count).into(),
+            Action::KeepLast(count) => newest(&messages(event), *count).into(),
             Action::Command(words) => {
                 let mut question = event.json().into_owned();
                 if let Value::Object(map) = &mut question {
@@ -341,8 +342,8 @@ fn knowledge(items: &Items, id: &str) -> Result<String, String> {
 }
 
 /// The messages of a conversation; none of anything else.
-fn messages(event: &StageValue) -> &[Arc<Value>] {
-    if let StageValue::Messages(messages) = event { messages } else { &[] }
+fn messages(event: &StageValue) -> Cow<'_, [Arc<Value>]> {
+    event.messages().unwrap_or_default()
 }
 
 /// The newest messages, from one of the person's on: results are not parted from their calls.
@@ -427,7 +428,7 @@ fn texts(content: &mut Value, changed: &impl Fn(&str) -> String) {
 /// A message that is added.
 fn add(written: &Written, event: &StageValue, text: &str, kind: &str) -> StageValue {
     if written.stage == Stage::Context {
-        let mut all = messages(event).to_vec();
+        let mut all = messages(event).into_owned();
         all.push(Arc::new(json!({"role": "custom", "customType": kind, "content": text, "display": false})));
         return all.into();
     }
@@ -606,10 +607,10 @@ impl FileHandlers {
         // A conversation is large: it is copied only where a condition may look at it.
         if !matches!(written.condition, Condition::Always) {
             fields = call.event.json().into_owned();
-        }
-        if let Value::Object(map) = &mut fields {
-            map.insert("thread".to_owned(), call.facts.clone());
-            map.insert("preview".to_owned(), call.preview.into());
+            if let Value::Object(map) = &mut fields {
+                map.insert("thread".to_owned(), call.facts.clone());
+                map.insert("preview".to_owned(), call.preview.into());
+            }
         }
         let verdict = judge(&written.condition, &fields);
         if !verdict.holds {

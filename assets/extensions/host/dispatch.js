@@ -17,9 +17,13 @@ export const handlers = (event) =>
 
 // Taken before any extension runs.
 const NativePromise = Promise;
+const { getPrototypeOf, prototype: ObjectPrototype } = Object;
 
 // Events whose own object the handler may change in place, and the field that is handed back.
 const IN_PLACE = { tool_call: "input", context: "messages", before_provider_request: "payload", before_provider_headers: "headers" };
+
+/** Whether an answer is no more than its fields. */
+const isPlain = (answer) => typeof answer === "object" && (getPrototypeOf(answer) === ObjectPrototype || getPrototypeOf(answer) === null);
 
 // Events whose answers are large.
 const LARGE = ["context", "before_provider_request"];
@@ -97,7 +101,7 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
  * One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the
  * handler gives one. An embedder that reads values itself gives `isSame(field, value)`, which tells whether a field is still
  * what it gave: then only what changed crosses, and no copy of it is made first. One that reads conversations itself gives
- * `leave(list)`, which takes what there is now, and tells whether it is a list.
+ * `leave(messages)`, which takes those that there are now, and tells whether they are a list.
  */
 export function callHandler(id, event, value, ctxData, isSame, leave) {
   const handler = handlerById(id);
@@ -108,11 +112,13 @@ export function callHandler(id, event, value, ctxData, isSame, leave) {
   const record = ({ result, error, ms, path }) => {
     if (error) return { error, ms, path };
     try {
-      if (leave && typeof (result ?? {}) === "object") {
+      if (leave && (result === undefined || result === null || isPlain(result))) {
         const answered = own(result, "messages");
-        if (answered !== null && leave(answered === undefined ? seen.messages : answered)) return { left: true, ms, path };
+        if (answered !== null && leave(answered === undefined ? seen.messages : answered)) {
+          return { result: answered === undefined ? result : undefined, left: true, ms, path };
+        }
       }
-      // A conversation is large, and an embedder that reads values itself needs no copy of it.
+      // What is large is read by an embedder that reads values itself, which needs no copy of it.
       const told = { result: isSame && LARGE.includes(event) ? result : crossing(event, result), ms, path };
       if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));
       // What is answered counts before what was changed in place, and need not cross twice.

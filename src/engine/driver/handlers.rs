@@ -260,7 +260,7 @@ impl<A: Audience> Driver<A> {
         let (handling, paused) = match progress {
             StageProgress::Asks { stage, handler } => (Handling { stage, handler, since, paused: None }, None),
             StageProgress::Paused { stage, handler, chain, resume } => {
-                let value = serde_json::to_string_pretty(&chain.event()).unwrap_or_default();
+                let value = serde_json::to_string_pretty(&chain.event().json()).unwrap_or_default();
                 let hash = self.settings.store.keep_result(&value);
                 let hash = hash.inspect_err(|error| self.complain(error)).ok();
                 (Handling { stage, handler, since, paused: hash }, Some((chain, resume)))

@@ -1,15 +1,16 @@
 //! Events on their way to one handler. What large ones are in the engine is kept for the next handler.
 
-use super::super::conversation::Conversation;
+use super::super::conversation::{Conversation, is_list_of};
 use super::super::message::Lost;
 use super::super::outcome::{Answer, Registration, Told};
 use super::super::place::Problem;
 use super::super::plain::{Json, Plain, is_same};
 use super::super::realm::Realm;
 use super::{EventLoop, Terms};
+use crate::domain::stage_value::MOST_MESSAGES;
 use crate::domain::{Messages, StageValue};
 use rquickjs::object::Property;
-use rquickjs::{Ctx, Function, IntoJs as _, Object, Persistent, Undefined};
+use rquickjs::{Ctx, Function, IntoJs as _, Object, Persistent};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ impl EventLoop {
         context: Plain,
         terms: Terms,
     ) {
-        let (left, asked) = (Rc::clone(&self.left), Arc::clone(&given));
+        let (left, asked, same) = (Rc::clone(&self.left), Arc::clone(&given), Arc::clone(&given));
         let known = left.borrow_mut().conversation.take();
         let kept = Rc::new(RefCell::new(None));
         let made = Rc::clone(&kept);
@@ -114,9 +115,11 @@ impl EventLoop {
                 *made.borrow_mut() = Some(conversation);
                 let payload = Object::new(ctx.clone())?;
                 payload.prop("messages", Property::from(list).writable().enumerable().configurable())?;
-                // JavaScript may hold for ever what it is called with, but not the conversation by that.
+                let is_same = move |_: String, value: rquickjs::Value<'_>| is_list_of(&value, &same);
+                let is_same = Function::new(ctx.clone(), is_same)?;
+                // JavaScript may keep this function for ever; it must not keep the conversation with it.
                 let leave = Function::new(ctx.clone(), leave(Rc::downgrade(&made)))?;
-                api.get::<_, Function<'_>>("callHandler")?.call((number, event, payload, context, Undefined, leave))
+                api.get::<_, Function<'_>>("callHandler")?.call((number, event, payload, context, is_same, leave))
             })
         };
         let changed = move |mut record: Plain, answer: &mut Answer| {
@@ -125,7 +128,8 @@ impl EventLoop {
                 let conversation = kept.borrow_mut().take();
                 let messages = conversation.as_ref().map(|conversation| &conversation.messages);
                 answer.messages = messages.filter(|messages| !Arc::ptr_eq(messages, &asked)).cloned();
-                left.borrow_mut().conversation = conversation;
+                // One that is refused for its length would be kept until the next request.
+                left.borrow_mut().conversation = conversation.filter(|left| left.messages.len() <= MOST_MESSAGES);
             }
         };
         self.begin(place, terms, begin, changed);
