@@ -23,8 +23,8 @@ impl StageValue {
     /// What a handler of `stage` gets, as it was written or recorded.
     #[must_use]
     pub fn of(stage: Stage, event: Value) -> Self {
-        let more = |event: &Map<String, Value>| event.keys().any(|name| !["messages", "type"].contains(&name.as_str()));
-        let is_conversation = stage == Stage::Context && !event.as_object().is_none_or(more);
+        let is_bare = |event: &Map<String, Value>| event.keys().all(|name| name == "messages" || name == "type");
+        let is_conversation = stage == Stage::Context && event.as_object().is_some_and(is_bare);
         let event = Self::from(event);
         match event.messages() {
             Some(messages) if is_conversation => messages.into_owned().into(),

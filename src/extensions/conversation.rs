@@ -45,7 +45,7 @@ impl Conversation {
     }
 
     /// What a handler left in `list`; none where that is no list. Messages that are as they were are shared.
-    pub(super) fn left_in<'js>(self, ctx: &Ctx<'js>, list: &Value<'js>) -> Result<Option<Self>> {
+    pub(super) fn read_back<'js>(self, ctx: &Ctx<'js>, list: &Value<'js>) -> Result<Option<Self>> {
         let Some(list) = list.as_array() else { return Ok(None) };
         let given = self.objects.into_iter().flatten().map(|object| object.restore(ctx)).collect::<Result<Vec<_>>>()?;
         let (mut places, mut reader) = (Places::of(&given), Reader::new(ctx));

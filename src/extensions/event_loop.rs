@@ -4,7 +4,7 @@
 
 mod handlers;
 
-use self::handlers::Left;
+use self::handlers::Reusable;
 use super::files;
 use super::host::{self, PROCESS, READING, Settled};
 use super::message::{Lost, Message, soon};
@@ -52,7 +52,7 @@ type Then = Box<dyn FnOnce(&mut EventLoop, Result<Plain, Fault>)>;
 pub(super) struct EventLoop {
     /// Before the realm: what belongs to one must not outlive it.
     pending: Vec<Pending>,
-    left: Rc<RefCell<Left>>,
+    reusable: Rc<RefCell<Reusable>>,
     realm: Realm,
     settings: Rc<Settings>,
     /// Nobody wants anything any more.
@@ -89,7 +89,7 @@ impl EventLoop {
         let (pending, loaded, numbers) = (Vec::new(), Vec::new(), HashMap::new());
         Ok(Self {
             pending,
-            left: Rc::default(),
+            reusable: Rc::default(),
             realm,
             settings,
             gone,
@@ -279,7 +279,7 @@ impl EventLoop {
     /// A fresh realm with the files that were loaded in this one.
     fn begin_again(&mut self) {
         self.is_broken = false;
-        *self.left.borrow_mut() = Left::default();
+        *self.reusable.borrow_mut() = Reusable::default();
         for one in std::mem::take(&mut self.pending) {
             self.finish(one, Err(Fault::Forsaken));
         }

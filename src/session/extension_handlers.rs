@@ -608,12 +608,12 @@ fn newest(entries: &[Value]) -> Vec<Value> {
 /// What begins the item of an extension's tool.
 pub(super) const ITEM: &str = "extension/";
 
-/// A tool as the JavaScript side describes it.
 /// Whether a thread with these permissions may use a tool.
 fn may_use(tool: &KnownTool, permissions: &Permissions) -> bool {
     tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied
 }
 
+/// A tool as the JavaScript side describes it.
 fn known_tool(told: &Value) -> Option<KnownTool> {
     let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
     let name = text("name")?;

@@ -101,9 +101,9 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
  * One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the
  * handler gives one. An embedder that reads values itself gives `isSame(field, value)`, which tells whether a field is still
  * what it gave: then only what changed crosses, and no copy of it is made first. One that reads conversations itself gives
- * `leave(messages)`, which takes those that there are now, and tells whether they are a list.
+ * `takeMessages(messages)`, which takes those that there are now, and tells whether they are a list.
  */
-export function callHandler(id, event, value, ctxData, isSame, leave) {
+export function callHandler(id, event, value, ctxData, isSame, takeMessages) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value, ctxData);
@@ -112,10 +112,10 @@ export function callHandler(id, event, value, ctxData, isSame, leave) {
   const record = ({ result, error, ms, path }) => {
     if (error) return { error, ms, path };
     try {
-      if (leave && (result === undefined || result === null || isPlain(result))) {
+      if (takeMessages && (result === undefined || result === null || isPlain(result))) {
         const answered = own(result, "messages");
-        if (answered !== null && leave(answered === undefined ? seen.messages : answered)) {
-          return { result: answered === undefined ? result : undefined, left: true, ms, path };
+        if (answered !== null && takeMessages(answered === undefined ? seen.messages : answered)) {
+          return { result: answered === undefined ? result : undefined, taken: true, ms, path };
         }
       }
       // What is large is read by an embedder that reads values itself, which needs no copy of it.

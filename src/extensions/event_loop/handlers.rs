@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What a handler of a large event left in the engine for the next one.
 #[derive(Default)]
-pub(super) struct Left {
+pub(super) struct Reusable {
     /// The request that was given last, where its handler left it as it was.
     request: Option<(Arc<Value>, Persistent<rquickjs::Value<'static>>)>,
     conversation: Option<Conversation>,
@@ -70,8 +70,8 @@ impl EventLoop {
         context: Plain,
         terms: Terms,
     ) {
-        let left = Rc::clone(&self.left);
-        let known = left.borrow_mut().request.take().filter(|(known, _)| Arc::ptr_eq(known, &given));
+        let reusable = Rc::clone(&self.reusable);
+        let known = reusable.borrow_mut().request.take().filter(|(known, _)| Arc::ptr_eq(known, &given));
         let made = Rc::new(RefCell::new(known.map(|(_, made)| made)));
         let (asked, is_request, as_made) = (Arc::clone(&given), event == REQUEST, Rc::clone(&made));
         let begin = move |realm: &Realm, lost: &Lost| {
@@ -91,7 +91,7 @@ impl EventLoop {
         let changed = move |mut record: Plain, answer: &mut Answer| {
             answer.value = record.take("value").map(Value::from);
             if answer.has_no_effect() {
-                left.borrow_mut().request = as_made.borrow_mut().take().map(|made| (asked, made));
+                reusable.borrow_mut().request = as_made.borrow_mut().take().map(|made| (asked, made));
             }
         };
         self.begin(place, terms, begin, changed);
@@ -105,8 +105,8 @@ impl EventLoop {
         context: Plain,
         terms: Terms,
     ) {
-        let (left, asked, same) = (Rc::clone(&self.left), Arc::clone(&given), Arc::clone(&given));
-        let known = left.borrow_mut().conversation.take();
+        let (reusable, asked, same) = (Rc::clone(&self.reusable), Arc::clone(&given), Arc::clone(&given));
+        let known = reusable.borrow_mut().conversation.take();
         let kept = Rc::new(RefCell::new(None));
         let made = Rc::clone(&kept);
         let begin = move |realm: &Realm, lost: &Lost| {
@@ -118,18 +118,18 @@ impl EventLoop {
                 let is_same = move |_: String, value: rquickjs::Value<'_>| is_list_of(&value, &same);
                 let is_same = Function::new(ctx.clone(), is_same)?;
                 // JavaScript may keep this function for ever; it must not keep the conversation with it.
-                let leave = Function::new(ctx.clone(), leave(Rc::downgrade(&made)))?;
-                api.get::<_, Function<'_>>("callHandler")?.call((number, event, payload, context, is_same, leave))
+                let take = Function::new(ctx.clone(), take_messages(Rc::downgrade(&made)))?;
+                api.get::<_, Function<'_>>("callHandler")?.call((number, event, payload, context, is_same, take))
             })
         };
         let changed = move |mut record: Plain, answer: &mut Answer| {
             answer.value = record.take("value").map(Value::from);
-            if record.get("left").is_some_and(Plain::is_true) {
+            if record.get("taken").is_some_and(Plain::is_true) {
                 let conversation = kept.borrow_mut().take();
                 let messages = conversation.as_ref().map(|conversation| &conversation.messages);
                 answer.messages = messages.filter(|messages| !Arc::ptr_eq(messages, &asked)).cloned();
                 // One that is refused for its length would be kept until the next request.
-                left.borrow_mut().conversation = conversation.filter(|left| left.messages.len() <= MOST_MESSAGES);
+                reusable.borrow_mut().conversation = conversation.filter(|now| now.messages.len() <= MOST_MESSAGES);
             }
         };
         self.begin(place, terms, begin, changed);
@@ -137,15 +137,15 @@ impl EventLoop {
 }
 
 /// Reads what a handler left of the conversation that it was given: tells whether that is one.
-fn leave<'js>(
+fn take_messages<'js>(
     kept: Weak<RefCell<Option<Conversation>>>,
 ) -> impl Fn(Ctx<'js>, rquickjs::Value<'js>) -> rquickjs::Result<bool> + 'js {
     move |ctx, list| {
         let Some(kept) = kept.upgrade() else { return Ok(false) };
         let conversation = kept.borrow_mut().take();
-        let left = conversation.map(|conversation| conversation.left_in(&ctx, &list)).transpose()?.flatten();
-        let is_one = left.is_some();
-        *kept.borrow_mut() = left;
+        let now = conversation.map(|conversation| conversation.read_back(&ctx, &list)).transpose()?.flatten();
+        let is_one = now.is_some();
+        *kept.borrow_mut() = now;
         Ok(is_one)
     }
 }
