@@ -8,6 +8,7 @@ pub mod executor;
 pub mod faults;
 pub mod handlers;
 pub mod ledger;
+pub mod private_file;
 pub mod process;
 pub mod provider;
 pub mod store;

@@ -4,17 +4,14 @@
 
 use super::server::Server;
 use crate::domain::ContentHash;
+use crate::ports::private_file::PrivateFile;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
-
-/// Longest file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
 
 /// Where the person's tokens lie.
 #[derive(Clone, Debug)]
@@ -25,7 +22,7 @@ pub struct Tokens {
 /// The file of one server and address.
 #[derive(Clone, Debug)]
 pub(super) struct TokenFile {
-    path: PathBuf,
+    file: PrivateFile,
     server: String,
     url: String,
 }
@@ -65,7 +62,7 @@ impl Tokens {
         let (server, url) = (server.id.clone(), url.to_string());
         let hash = ContentHash::of(format!("{server}\n{url}").as_bytes());
         let name = hash.as_str().get(..32).unwrap_or_default();
-        TokenFile { path: self.folder.join(format!("{name}.json")), server, url }
+        TokenFile { file: PrivateFile::at(self.folder.join(format!("{name}.json"))), server, url }
     }
 
     /// Forgets what is kept for the server `id`, whatever its address; how many addresses that were.
@@ -85,49 +82,14 @@ impl Tokens {
                 continue;
             }
             // Also one that others can read: it is gone then.
-            let text = read(&path, Whose::Any).unwrap_or_default().unwrap_or_default();
+            let file = PrivateFile::at(path);
+            let text = file.read_open().unwrap_or_default().unwrap_or_default();
             if serde_json::from_str::<Kept>(&text).is_ok_and(|kept| kept.server == id) {
-                fs::remove_file(&path)?;
-                let _none = fs::remove_file(path.with_extension("lock"));
-                gone += 1;
+                gone += usize::from(file.remove()?);
             }
         }
         Ok(gone)
     }
-}
-
-/// Whose files are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    /// The person's, which nobody else can read.
-    Private,
-    Any,
-}
-
-/// The text of a file; none where there is no such file.
-fn read(path: &Path, whose: Whose) -> Result<Option<String>, String> {
-    let failed = |error: io::Error| format!("could not read {}: {error}", path.display());
-    let file = match OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)
-    {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    // Of the open file, so that it cannot be exchanged in between.
-    let meta = file.metadata().map_err(failed)?;
-    let shown = path.display();
-    if whose == Whose::Private && meta.mode() & 0o077 != 0 {
-        return Err(format!("{shown} can be read by others, so its token is not used; run `chmod 600 {shown}`"));
-    }
-    if whose == Whose::Private && meta.uid() != rustix::process::geteuid().as_raw() {
-        return Err(format!("{shown} belongs to another user, so its token is not used; remove it"));
-    }
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).map_err(failed)?;
-    Ok(Some(text))
 }
 
 impl TokenFile {
@@ -136,8 +98,8 @@ impl TokenFile {
     /// # Errors
     /// Why it cannot be used, in words without any of it.
     pub(super) fn kept(&self) -> Result<Option<Kept>, String> {
-        let Some(text) = read(&self.path, Whose::Private)? else { return Ok(None) };
-        let shown = self.path.display();
+        let Some(text) = self.file.read()? else { return Ok(None) };
+        let shown = self.file.path().display();
         let again = self.server.rsplit('/').next().unwrap_or_default();
         // What serde says may quote the token.
         let bad = |_quotes| format!("{shown} does not read: levain mcp login {again} writes it anew");
@@ -156,43 +118,13 @@ impl TokenFile {
         let before = self.kept().ok().flatten().filter(|kept| kept.credentials.client_id == credentials.client_id);
         let known = known.or_else(|| before.map(|kept| kept.known)).unwrap_or_default();
         let kept = Kept { server: self.server.clone(), url: self.url.clone(), known, credentials };
-        let write = || -> io::Result<()> {
-            let text = serde_json::to_vec(&kept)?;
-            let folder = self.folder()?;
-            // Such a file has the mode 0600.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&text)?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(|error| format!("could not write {}: {error}", self.path.display()))
-    }
-
-    /// The folder, made if needed.
-    fn folder(&self) -> io::Result<&Path> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        Ok(folder)
+        let text = serde_json::to_vec(&kept).map_err(|error| error.to_string())?;
+        self.file.write(&text).map_err(|error| format!("could not write {}: {error}", self.file.path().display()))
     }
 
     fn forget(&self) -> Result<(), String> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(format!("could not remove {}: {error}", self.path.display()))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Waits until no other process renews the token. The lock lasts as long as the file is open.
-    fn lock(&self) -> io::Result<File> {
-        self.folder()?;
-        let mut options = OpenOptions::new();
-        options.create(true).write(true).truncate(false).mode(0o600);
-        let file = options.open(self.path.with_extension("lock"))?;
-        file.lock()?;
-        Ok(file)
+        let gone = self.file.remove();
+        gone.map(drop).map_err(|error| format!("could not remove {}: {error}", self.file.path().display()))
     }
 }
 
@@ -238,7 +170,8 @@ impl CredentialStore for TokenFile {
         Self: 'async_trait,
     {
         Box::pin(off_loop(self.clone(), |file| {
-            let lock = file.lock().map_err(|error| format!("could not lock {}: {error}", file.path.display()))?;
+            let lock = file.file.lock();
+            let lock = lock.map_err(|error| format!("could not lock {}: {error}", file.file.path().display()))?;
             Ok(Some(CredentialRefreshGuard::new(lock)))
         }))
     }
@@ -249,6 +182,7 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn server(name: &str) -> Server {
         Server::read(&format!("mcp/servers/{name}"), &json!({ "url": "https://h.example/mcp" })).unwrap()
@@ -271,7 +205,7 @@ mod tests {
         assert!(file.kept().unwrap().is_none());
         file.keep(credentials("c"), Some(known())).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&file.path), mode(&folder.path().join("mcp"))), (0o600, 0o700));
+        assert_eq!((mode(file.file.path()), mode(&folder.path().join("mcp"))), (0o600, 0o700));
         for (name, address) in [
             ("b", "https://h.example/mcp"),
             ("a", "https://h.example/mcp2"),
@@ -281,9 +215,9 @@ mod tests {
             let other = tokens.of(&server(name), &url(address));
             assert!(other.kept().unwrap().is_none(), "{name} {address}");
             // Not by exchanging files either.
-            fs::copy(&file.path, &other.path).unwrap();
+            fs::copy(file.file.path(), other.file.path()).unwrap();
             assert!(other.kept().is_err_and(|why| why.contains("for another server")));
-            fs::remove_file(&other.path).unwrap();
+            fs::remove_file(other.file.path()).unwrap();
         }
         assert_eq!(tokens.forget("mcp/servers/b").unwrap(), 0);
         assert_eq!(tokens.forget("mcp/servers/a").unwrap(), 1);
@@ -308,16 +242,16 @@ mod tests {
         let file =
             Tokens::in_folder(folder.path().to_owned()).of(&server("a"), &Url::parse("https://h.example").unwrap());
         file.keep(credentials("c"), None).unwrap();
-        fs::set_permissions(&file.path, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(file.file.path(), fs::Permissions::from_mode(0o640)).unwrap();
         assert!(file.kept().is_err_and(|why| why.contains("chmod 600")));
-        fs::set_permissions(&file.path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(file.file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         let elsewhere = folder.path().join("elsewhere");
-        fs::rename(&file.path, &elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &file.path).unwrap();
+        fs::rename(file.file.path(), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, file.file.path()).unwrap();
         assert!(file.kept().is_err());
-        fs::remove_file(&file.path).unwrap();
-        fs::write(&file.path, "{\"client_secret\": s3cret").unwrap();
-        fs::set_permissions(&file.path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::remove_file(file.file.path()).unwrap();
+        fs::write(file.file.path(), "{\"client_secret\": s3cret").unwrap();
+        fs::set_permissions(file.file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         let why = file.kept().err().unwrap();
         assert!(why.contains("levain mcp login a") && !why.contains("s3cret"), "{why}");
     }
