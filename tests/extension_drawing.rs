@@ -176,7 +176,7 @@ fn a_program_of_an_extension_has_the_terminal_while_it_runs() {
         r#"import { spawnSync } from "node:child_process";
 export default (pi: any) => {
   const run = (ctx: any) => { const { status, error } = spawnSync("/bin/sh", ["-c",
-    "echo it has the $TERM; echo key $ANTHROPIC_API_KEY; read name; echo hello $name; read end; exit 3"], { stdio: "inherit" });
+    "trap 'echo interrupted' INT; echo it has the $TERM; echo key $ANTHROPIC_API_KEY; read name; echo hello $name; sleep 30 & wait; kill $!; sleep 2; echo slept; read end; exit 3"], { stdio: "inherit" });
     ctx.ui.notify(`ended with ${status} ${error?.code}`); };
   pi.registerCommand("front", { handler: async (_: string, ctx: any) => run(ctx) });
 };"#,
@@ -192,6 +192,10 @@ export default (pi: any) => {
     terminal.send_keys("ada\r");
     terminal.wait_for("hello ada");
     assert!(!terminal.screen_text().contains("hush"));
+    // Ctrl-C is the program's own, also where it takes its time after it.
+    terminal.send_keys("\x03");
+    terminal.wait_for("interrupted");
+    terminal.wait_for("slept");
     terminal.send_keys("\r");
     terminal.wait_for("ended with 3 undefined");
     say(&terminal, "go on");

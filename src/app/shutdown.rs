@@ -3,9 +3,12 @@
 //! Whoever takes signals over must end when they come, also while it waits for something that does not come: a terminal
 //! that is held, a pipe that nobody reads, a disk that does not answer. So a thread of its own listens too, and ends a
 //! process that has neither heard nor left in time.
+//!
+//! While another program has the terminal, Ctrl-C is that program's: the terminal sends SIGINT to both.
 
 use crate::terminal::guard;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,6 +34,8 @@ struct Taken {
     heard_at: Option<Instant>,
     /// The process ends, whatever else it waits for.
     leaving: bool,
+    /// Another program has the terminal.
+    lent: bool,
 }
 
 impl Signals {
@@ -69,6 +74,22 @@ impl Shutdown {
         number
     }
 
+    /// Waits for what may give the terminal to another program: SIGINT is not for us meanwhile.
+    pub(super) async fn lent<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).lent = true;
+        let done = work.await;
+        let [.., (interrupt, _)] = &mut self.signals.0;
+        // Several count as one, which is forgotten here.
+        let sent = interrupt.poll_recv(&mut Context::from_waker(Waker::noop())).is_ready();
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.lent = false;
+        // The thread that listens too may come to it only now.
+        if sent {
+            taken.heard_at = Some(Instant::now());
+        }
+        done
+    }
+
     /// The process ends because of the signal that came: if not by itself, then soon.
     pub fn leave(&self) {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).leaving = true;
@@ -86,6 +107,11 @@ fn watch(taken: Arc<Mutex<Taken>>) -> std::io::Result<()> {
         runtime.block_on(async {
             loop {
                 let number = signals.next().await;
+                if number == SignalKind::interrupt().as_raw_value()
+                    && taken.lock().unwrap_or_else(PoisonError::into_inner).lent
+                {
+                    continue;
+                }
                 let came = Instant::now();
                 tokio::time::sleep(PATIENCE).await;
                 let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
