@@ -42,6 +42,7 @@ fn settings(server: &Server, silence: Duration) -> Settings {
         keys,
         bases: bases.into(),
         proxies: levain::providers::Proxies::default(),
+        logins: None,
         files: Vec::new(),
         preference: levain::providers::Preference::default(),
         scenario_dir: folder,

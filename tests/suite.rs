@@ -27,6 +27,7 @@ mod extension_components;
 mod extension_drawing;
 mod extension_examples;
 mod extension_hostile;
+mod extension_logins;
 mod extension_network;
 mod extension_programs;
 mod extension_providers;

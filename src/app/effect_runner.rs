@@ -41,7 +41,7 @@ const PAGE: u64 = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct EffectRunner {
     launcher: Launcher,
-    setup: Arc<Setup>,
+    pub(super) setup: Arc<Setup>,
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
@@ -252,6 +252,7 @@ impl EffectRunner {
             Effect::Copy(text) => return Some(TerminalEffect::Copy(text)),
             Effect::OpenFile(source) => return Some(TerminalEffect::OpenFile(source)),
             Effect::RunForeground(wanted) => return Some(TerminalEffect::RunForeground(wanted)),
+            Effect::SignIn(provider) => return Some(TerminalEffect::SignIn(provider)),
             Effect::Edit(text) => return Some(TerminalEffect::Edit(text)),
             Effect::EditValue(what, text) => return Some(TerminalEffect::EditValue(what, text)),
             Effect::ShowText(text) => return Some(TerminalEffect::ShowText(text)),

@@ -24,6 +24,7 @@ impl Models {
             let models = if count == 1 { "1 model".to_owned() } else { format!("{count} models") };
             let why = match self.providers.provider(&model).err() {
                 Some(ResolveError::MissingKey { variable, .. }) => format!("no API key: set {variable}"),
+                Some(ResolveError::SignedOut { provider, .. }) => format!("not signed in: /login {provider}"),
                 other => other.map(|error| error.to_string()).unwrap_or_default(),
             };
             ModelChoice { label: model.provider, model: None, note: format!("{models} · {why}") }

@@ -5,7 +5,7 @@ use super::attention::Calls;
 use super::editor::{edit, open, show};
 use super::effect_runner::EffectRunner;
 use super::fault;
-use super::foreground;
+use super::foreground::{self, sign_in};
 use super::pacer::{Pacer, until};
 use super::reload::{FileChange, Fresh, Reload, keymap};
 use super::terminal_effect::TerminalEffect;
@@ -477,6 +477,12 @@ impl App {
                 let ran = foreground::run(&wanted.program);
                 let code = self.away(ran, (guard, screen, input, tty)).await?.and_then(|status| status.code());
                 self.update(Message::ForegroundOver { id: wanted.id, code });
+            }
+            TerminalEffect::SignIn(provider) => {
+                let signed_in = sign_in(&self.performer.setup, &provider);
+                if let Some(text) = self.away(signed_in, (guard, screen, input, tty)).await? {
+                    self.update(Message::Notice { level: Level::Info, text });
+                }
             }
             TerminalEffect::OpenFile(source) => {
                 self.away(open(&source), (guard, screen, input, tty)).await?;

@@ -9,6 +9,7 @@ pub(super) enum TerminalEffect {
     Copy(String),
     OpenFile(Source),
     RunForeground(Box<Foreground>),
+    SignIn(String),
     Edit(String),
     EditValue(EditedValue, String),
     ShowText(String),

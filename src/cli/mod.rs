@@ -2,6 +2,7 @@
 
 mod attach;
 mod background;
+mod browser;
 mod candidates;
 mod check;
 mod completions;
@@ -15,6 +16,7 @@ mod find;
 mod highlight;
 mod items;
 mod keys;
+mod login;
 mod look;
 mod mcp;
 mod models;
@@ -128,6 +130,10 @@ enum Subcommands {
     Attach(attach::AttachArguments),
     /// Sign files with your key
     Sign(sign::SignArguments),
+    /// Sign in to a provider of an extension, or list those that can be signed in to
+    Login(login::LoginArguments),
+    /// Forget what you signed in with to a provider
+    Logout(login::LogoutArguments),
     /// Make, import, trust and list keys
     Keys(keys::KeysArguments),
     /// Check the terminal, settings, models and threads, and say how to fix problems
@@ -208,6 +214,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Models(arguments)) => models::run(&common, &arguments),
         Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
         Some(Subcommands::Sign(arguments)) => sign::run(&common, &arguments),
+        Some(Subcommands::Login(arguments)) => login::login(&common, &arguments),
+        Some(Subcommands::Logout(arguments)) => login::logout(&common, &arguments),
         Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
         Some(Subcommands::Doctor(arguments)) => doctor::run(&common, &arguments),
         Some(Subcommands::Completions(arguments)) => completions::run(&arguments),

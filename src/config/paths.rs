@@ -79,6 +79,12 @@ impl Dirs {
         self.config.join("mcp-tokens")
     }
 
+    /// What the person signed in to with providers of extensions.
+    #[must_use]
+    pub fn logins(&self) -> PathBuf {
+        self.config.join("logins")
+    }
+
     #[must_use]
     pub fn themes(&self) -> PathBuf {
         self.config.join("themes")

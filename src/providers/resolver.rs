@@ -12,6 +12,7 @@ use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
 use super::proxy::Proxies;
 use super::scripted::{self, LoadError, Scripted};
+use super::signed_in::{Login, Logins, SignedIn};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
@@ -21,6 +22,7 @@ use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
+use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub silence: Duration,
     /// Proxies to go through, where the environment of this process does not say them all.
     pub proxies: Proxies,
+    /// Where keys come from that the person's logins give.
+    pub logins: Option<Arc<dyn Logins>>,
 }
 
 impl Settings {
@@ -68,6 +72,7 @@ impl Settings {
             scenario_dir: PathBuf::new(),
             silence: http::SILENCE,
             proxies: Proxies::default(),
+            logins: None,
         }
     }
 }
@@ -120,6 +125,12 @@ pub enum ResolveError {
     UnknownProvider { provider: String, known: Vec<String> },
     #[error("no key for {provider}: set {variable}{}, or choose scripted/demo, which needs no key", or_file(file.as_ref(), provider, fault.as_ref()))]
     MissingKey { provider: String, variable: String, file: Option<PathBuf>, fault: Option<String> },
+    #[error("you are not signed in to {provider}: levain login {provider} signs you in{}", or_variable(variable.as_ref()))]
+    SignedOut {
+        provider: String,
+        /// What may hold a key instead.
+        variable: Option<String>,
+    },
     #[error("{variable} is not a server address ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
     #[error("`{asked}` is no model or tier; {}write provider/model, or one of the tiers {}", or_near(near.as_ref()), tiers.join(", "))]
@@ -150,6 +161,10 @@ fn or_near(near: Option<&String>) -> String {
     near.map(|near| format!("did you mean `{near}`? Else ")).unwrap_or_default()
 }
 
+fn or_variable(variable: Option<&String>) -> String {
+    variable.map(|variable| format!(", or set {variable}")).unwrap_or_default()
+}
+
 fn or_file(file: Option<&PathBuf>, provider: &str, fault: Option<&String>) -> String {
     if let Some(fault) = fault {
         return format!(" (credentials file: {fault})");
@@ -172,6 +187,8 @@ pub struct Providers {
     http: Arc<Http>,
     /// Where extensions answer; none outside of threads.
     streams: Option<Arc<dyn ExtensionStreams>>,
+    /// The login to a provider, whose key comes before all others.
+    login: Option<(String, Login)>,
 }
 
 /// Whether `model` is answered by a scenario instead of a model.
@@ -184,13 +201,44 @@ impl Providers {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let http = Arc::new(Http::new(settings.silence).through(settings.proxies.clone()));
-        Self { settings: Arc::new(settings), http, streams: None }
+        Self { settings: Arc::new(settings), http, streams: None, login: None }
     }
 
     /// The same with extensions that answer.
     #[must_use]
     pub fn answered_by(self, streams: Arc<dyn ExtensionStreams>) -> Self {
         Self { streams: Some(streams), ..self }
+    }
+
+    /// The same with a login to `provider`.
+    fn with_login(&self, provider: &str, login: Login) -> Self {
+        Self { login: Some((provider.to_owned(), login)), ..self.clone() }
+    }
+
+    /// The login to `provider`.
+    fn login(&self, provider: &str) -> Option<&Login> {
+        self.login.as_ref().filter(|(of, _)| of == provider).map(|(_, login)| login)
+    }
+
+    /// The key of `provider`, which others may share below the name `section`.
+    fn key(&self, provider: &str, section: &str) -> Option<&SecretString> {
+        let given = self.login(provider).map(|login| &login.key);
+        given.or_else(|| self.settings.keys.get(section))
+    }
+
+    /// The provider of `model` where its key comes from a login.
+    fn signed_in(&self, model: &ModelRef) -> Option<Result<SignedIn, ResolveError>> {
+        let path = self.own_file(&model.provider)?.login.clone()?;
+        let logins = Arc::clone(self.settings.logins.as_ref()?);
+        if self.login.is_some() {
+            return None;
+        }
+        let shown = self.with_login(&model.provider, logins.shown(&model.provider, &path)?).provider(model);
+        let (this, provider, model) = (self.clone(), model.provider.clone(), model.clone());
+        let with = Arc::new(move |login| {
+            this.with_login(&model.provider, login).provider(&model).map_err(|error| error.to_string())
+        });
+        Some(shown.map(|shown| SignedIn { provider, with, path, logins, shown }))
     }
 
     /// The provider of `model` where the code of an extension answers.
@@ -200,9 +248,9 @@ impl Providers {
         if let Some(problem) = self.settings.refused.get(&model.provider) {
             return Some(Err(ResolveError::Refused { provider: model.provider.clone(), problem: problem.clone() }));
         }
-        let (name, key) = (model.provider.clone(), self.settings.keys.get(&model.provider).cloned());
-        if let (None, Some(variable)) = (&key, &file.part(&model.model).key_variable) {
-            return Some(Err(self.missing_key(&name, variable)));
+        let (name, key) = (model.provider.clone(), self.key(&model.provider, &model.provider).cloned());
+        if let Some(error) = self.lacks(&name, key.as_ref(), file, file.part(&model.model)) {
+            return Some(Err(error));
         }
         let (silence, streams) = (self.settings.silence, self.streams.clone());
         Some(Ok(FromExtension { name, path, key, silence, streams }))
@@ -216,6 +264,9 @@ impl Providers {
         let settings = &self.settings;
         if model.provider == SCRIPTED {
             return Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?));
+        }
+        if let Some(signed_in) = self.signed_in(model) {
+            return Ok(Arc::new(signed_in?));
         }
         if let Some(answers) = self.of_extension(model) {
             let answers = answers?;
@@ -237,6 +288,9 @@ impl Providers {
     /// a provider that is known is believed: looking at addresses costs a screen 300 kB of code that it never runs else.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
+        if let Some(signed_in) = self.signed_in(model) {
+            return signed_in.err();
+        }
         if let Some(answers) = self.of_extension(model) {
             return answers.err();
         }
@@ -333,9 +387,9 @@ impl Providers {
         let form = part.form.ok_or_else(|| bad("names no `wire` (anthropic, chat, responses or gemini)"))?;
         let address = part.base.as_deref().ok_or_else(|| bad("has no `config.url`"))?;
         let base = base(Some(address), "config.url", "https://example.com/v1")?;
-        let key = self.settings.keys.get(provider).cloned();
-        if let (None, Some(variable)) = (&key, &part.key_variable) {
-            return Err(self.missing_key(provider, variable));
+        let key = self.key(provider, provider).cloned();
+        if let Some(error) = self.own_file(provider).and_then(|file| self.lacks(provider, key.as_ref(), file, part)) {
+            return Err(error);
         }
         let mut site = Site::new(base, key);
         self.settle(&mut site, part, provider, form)?;
@@ -345,7 +399,12 @@ impl Providers {
     /// Lays what a file says over `site`. A variable for the address goes before the file.
     fn settle(&self, site: &mut Site, part: &Part, provider: &str, form: WireForm) -> Result<(), ResolveError> {
         let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
-        if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
+        let told = || part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider));
+        let moved = self.login(provider).and_then(|login| login.base.as_deref());
+        if let Some(address) = moved {
+            site.base = base(Some(address), "the address of the login", "https://example.com/v1")?;
+            site.whole = None;
+        } else if let Some(address) = told() {
             site.base = base(Some(address), "config.url", "https://example.com/v1")?;
             // The path of another form is none of this one's.
             let whole = part.whole.as_ref().filter(|(of, _)| *of == form);
@@ -371,7 +430,7 @@ impl Providers {
     pub(super) fn site(&self, known: &Known) -> Result<Site, ResolveError> {
         let told = self.settings.bases.get(known.name).map(String::as_str);
         let base = base(told, known.variable, known.base)?;
-        Ok(Site::new(base, self.settings.keys.get(known.key).cloned()))
+        Ok(Site::new(base, self.key(known.name, known.key).cloned()))
     }
 
     /// What a new thread uses when nobody chose: a vendor whose key is here, a local server, else the demo.
@@ -410,13 +469,29 @@ impl Providers {
     /// The vendor wants a key; another server may not.
     fn check_key(&self, known: &Known, base: &Url) -> Result<(), ResolveError> {
         let at_vendor = Url::parse(known.base).is_ok_and(|vendor| vendor.host_str() == base.host_str());
-        if known.place == Place::Local || !at_vendor || self.settings.keys.get(known.key).is_some() {
+        if known.place == Place::Local || !at_vendor || self.key(known.name, known.key).is_some() {
             return Ok(());
         }
         let provider = known.key;
         let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
         let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
         Err(self.missing_key(provider, variable))
+    }
+
+    /// Why a provider of a file cannot be asked with this key, where it wants one.
+    fn lacks(
+        &self,
+        provider: &str,
+        key: Option<&SecretString>,
+        file: &ProviderFile,
+        part: &Part,
+    ) -> Option<ResolveError> {
+        let variable = part.key_variable.clone();
+        match (key, &file.login, variable) {
+            (Some(_), ..) | (None, None, None) => None,
+            (None, Some(_), variable) => Some(ResolveError::SignedOut { provider: provider.to_owned(), variable }),
+            (None, None, Some(variable)) => Some(self.missing_key(provider, &variable)),
+        }
     }
 
     fn missing_key(&self, provider: &str, variable: &str) -> ResolveError {

@@ -36,6 +36,8 @@ pub struct ProviderFile {
     pub env: Vec<String>,
     /// The file of the extension whose code answers in the place of a server. No file of providers can say so.
     pub answered_by: Option<PathBuf>,
+    /// The file of the extension that signs people in, for a key that no variable holds. No file of providers can say so.
+    pub login: Option<PathBuf>,
     base: Part,
     profiles: Vec<Profile>,
 }
@@ -203,7 +205,16 @@ impl Reader<'_> {
             self.problems.extend(new);
             profiles.push(Profile { globs, part });
         }
-        Some(ProviderFile { tool_id: tool_id.trim().to_owned(), space, tiers, env, answered_by: None, base, profiles })
+        Some(ProviderFile {
+            tool_id: tool_id.trim().to_owned(),
+            space,
+            tiers,
+            env,
+            answered_by: None,
+            login: None,
+            base,
+            profiles,
+        })
     }
 
     fn part(&mut self, map: &Mapping) -> Part {

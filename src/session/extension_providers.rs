@@ -130,10 +130,7 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     let text = |name: &str| described.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = text("name").unwrap_or_default();
     let streams = described.get("streams").and_then(Value::as_bool).unwrap_or_default();
-    if streams && text("apiKey").is_none() && described.get("oauth").is_some_and(|oauth| !oauth.is_null()) {
-        let message = format!("the provider {name} wants a login, which is not used yet");
-        return Err((message, "name the variable that holds its key in apiKey"));
-    }
+    let signs_in = described.get("oauth").is_some_and(Value::is_object);
     // Where its own code answers, it alone knows where and how.
     let place = if streams { None } else { Some(place(name, text("api"), text("baseUrl"))?) };
     let mut auth = Map::new();
@@ -178,14 +175,19 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     }
     let text = serde_yaml::to_string(&whole).unwrap_or_default();
     let (mut file, problems) = ProviderFile::parse(&text, Space::User, path);
-    if let Some(file) = file.as_mut().filter(|_| streams) {
-        file.answered_by = Some(path.to_owned());
+    if let Some(file) = &mut file {
+        file.answered_by = streams.then(|| path.to_owned());
+        file.login = signs_in.then(|| path.to_owned());
     }
     Ok((file, problems))
 }
 
 /// Where a provider answers, without what its form puts behind that, and the form.
-fn place(name: &str, api: Option<&str>, url: Option<&str>) -> Result<(String, &'static str), (String, &'static str)> {
+pub(super) fn place(
+    name: &str,
+    api: Option<&str>,
+    url: Option<&str>,
+) -> Result<(String, &'static str), (String, &'static str)> {
     let api = api.unwrap_or("openai-completions");
     let Some((_, wire, ending)) = FORMS.iter().find(|(known, ..)| *known == api) else {
         let known = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
@@ -234,8 +236,10 @@ mod tests {
         let (own, problems) = super::file(&answers, Path::new("/e.ts")).unwrap();
         assert_eq!((own.unwrap().answered_by, problems), (Some(PathBuf::from("/e.ts")), Vec::new()));
         answers["apiKey"] = Value::Null;
+        assert_eq!(super::file(&answers, Path::new("/e.ts")).unwrap().0.unwrap().login, None);
         answers["oauth"] = json!({"name": "Own"});
-        assert!(super::file(&answers, Path::new("/e.ts")).unwrap_err().0.contains("wants a login"));
+        let (own, _) = super::file(&answers, Path::new("/e.ts")).unwrap();
+        assert_eq!(own.unwrap().login, Some(PathBuf::from("/e.ts")));
         for (field, value, words) in [("api", json!("other"), "not known"), ("baseUrl", json!(""), "no baseUrl")] {
             let mut wrong = described.clone();
             wrong[field] = value;

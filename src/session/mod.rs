@@ -34,6 +34,7 @@ mod gauge;
 mod handlers;
 mod item_library;
 pub mod logging;
+pub mod logins;
 mod model_registry;
 pub mod models;
 mod moves;

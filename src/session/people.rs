@@ -112,6 +112,13 @@ impl<W: Write> Write for Paper<W> {
     }
 }
 
+/// The day and the time, where the person is.
+#[must_use]
+pub fn day(at: Timestamp) -> String {
+    let time = jiff::Timestamp::from_millisecond(i64::try_from(at.0).unwrap_or_default()).unwrap_or_default();
+    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
 /// The time of day, where the person is.
 #[must_use]
 pub fn clock(at: Timestamp) -> String {

@@ -3,6 +3,7 @@
 use super::directive_planner::PlannerError;
 use super::extension_providers;
 use super::extensions::Extensions;
+use super::logins::KeptLogins;
 use super::model_registry::Models;
 use super::orchestrator::{Orchestrator, WAIT};
 use super::secrets::{self, Handover};
@@ -20,6 +21,7 @@ use crate::providers::{
     Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
 use crate::store::Layout;
+use crate::tools::request::Hosts;
 use crate::tools::{Environment, NoTools};
 use crate::worker::host::Hosting;
 use crate::worker::launch::{Launcher, Started};
@@ -46,6 +48,8 @@ pub struct Setup {
     /// What is wrong with the settings and the providers' files; each cost only itself.
     pub problems: Vec<Problem>,
     pub models: Models,
+    /// What the person signed in to.
+    pub logins: KeptLogins,
     /// Variables that hold providers' keys, those that the person's own provider files name included.
     pub key_variables: Vec<String>,
     /// What the command line said.
@@ -101,7 +105,9 @@ impl Setup {
         let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.
-        let (more, mut mistakes) = of_extensions(&dirs, &project, &told);
+        let extensions = extensions(&dirs, &project, &told);
+        let (more, mut mistakes) =
+            extension_providers::files(&extensions, &dirs.state.join("extension-providers.json"));
         files.extend(more);
         problems.append(&mut mistakes);
         let text = secrets::var;
@@ -111,6 +117,8 @@ impl Setup {
         settings.lay_over(files, text);
         problems.append(&mut settings.strange_keys());
         settings.refused = refused;
+        let logins = KeptLogins::new(dirs.logins(), extensions, Hosts::new(&config.extension_hosts.value));
+        settings.logins = Some(Arc::new(logins.clone()));
         let key_variables = settings.key_variables();
         secrets::withdraw(&key_variables);
         // The HTTP client finds those of the environment by itself.
@@ -147,6 +155,7 @@ impl Setup {
             believed,
             problems,
             models,
+            logins,
             key_variables,
             arguments: told,
         })
@@ -439,11 +448,10 @@ fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, BTreeMa
     (files.into_iter().map(|(_, file)| file).collect(), refused, problems)
 }
 
-/// The providers that the person's own extensions register.
-fn of_extensions(dirs: &Dirs, project: &Project, arguments: &Arguments) -> (Vec<ProviderFile>, Vec<Problem>) {
+/// What finds and starts extensions, with no variable of a person's own but those that tools get.
+fn extensions(dirs: &Dirs, project: &Project, arguments: &Arguments) -> Extensions {
     let environment = Environment::allowed(secrets::all(), &[], &[]);
-    let extensions = Extensions::new((dirs.clone(), project.root.clone(), user_root(dirs)), environment, arguments);
-    extension_providers::files(&extensions, &dirs.state.join("extension-providers.json"))
+    Extensions::new((dirs.clone(), project.root.clone(), user_root(dirs)), environment, arguments)
 }
 
 /// The model that a directive wishes for.

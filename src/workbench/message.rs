@@ -617,6 +617,8 @@ pub enum Effect {
     },
     /// Give the terminal to a program of an extension until it has ended.
     RunForeground(Box<Foreground>),
+    /// Give the terminal to a program of our own that signs the person in to this provider of an extension.
+    SignIn(String),
     /// Open a file in `$EDITOR`, at its line where the editor can.
     OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.

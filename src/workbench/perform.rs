@@ -108,7 +108,7 @@ impl Model {
             | CommandId::StepNext
             | CommandId::StepSkip
             | CommandId::StepAbort => return self.with_step(command),
-            CommandId::PipelineBreak | CommandId::PipelineGo | CommandId::ServersShow => {
+            CommandId::PipelineBreak | CommandId::PipelineGo | CommandId::ServersShow | CommandId::ModelLogin => {
                 return self.with_words(command, "").unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|why| {
                     self.say(Level::Info, why);
                     Vec::new()

@@ -9,11 +9,15 @@ use crate::domain::Command;
 type Act = fn(&mut Model, &str) -> Result<Vec<Effect>, String>;
 
 /// Those that do.
-const ACTS: [(CommandId, Act); 5] = [
+const ACTS: [(CommandId, Act); 6] = [
     (CommandId::PipelineBreak, Model::add_breakpoint),
     (CommandId::PipelineGo, Model::go_on),
     (CommandId::ThreadBackground, Model::stop_background),
     (CommandId::ServersShow, Model::ask_servers),
+    (CommandId::ModelLogin, |_, words| match words.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [provider] => Ok(vec![Effect::SignIn((*provider).to_owned())]),
+        _ => Err("/login NAME signs you in to a provider of an extension; /model shows which there are".to_owned()),
+    }),
     (CommandId::ContextCompact, |model, words| {
         let instructions = Some(words.to_owned()).filter(|words| !words.is_empty());
         Ok(model.tell_thread(Command::Compact { instructions }))

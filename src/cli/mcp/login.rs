@@ -2,15 +2,14 @@
 
 use super::{servers, trusted, unknown};
 use crate::cli::failure::{Failure, written};
-use crate::cli::runtime;
+use crate::cli::{browser, runtime};
 use crate::session::people::{err, json_line, out};
 use crate::session::{Setup, secrets};
 use crate::tools::mcp::{Login, LoginOptions, OwnClient, SERVERS, Server};
 use clap::Args;
 use serde_json::json;
-use std::ffi::OsString;
 use std::io::Write;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// How long somebody may take in their browser where nothing is said.
@@ -66,7 +65,7 @@ pub(super) fn login(setup: &Setup, arguments: &LoginArguments) -> Result<ExitCod
         let login = Login::begin(&server, &setup.environment(), &setup.tokens(), options).await?;
         let told = writeln!(err(), "open this address to sign in to {name}:\n\n{}\n", login.address);
         told.map_err(|error| error.to_string())?;
-        if !no_browser && open(&login.address) {
+        if !no_browser && browser::open(&login.address) {
             let _closed = writeln!(err(), "your browser is asked to open it");
         }
         let _closed = writeln!(err(), "waiting for it at 127.0.0.1:{}, at most {wait} s; Ctrl-C leaves", login.port);
@@ -80,26 +79,6 @@ pub(super) fn login(setup: &Setup, arguments: &LoginArguments) -> Result<ExitCod
         writeln!(output, "signed in to {name}; levain mcp logout {name} forgets it")
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Has the person's browser open an address; false where there is none.
-fn open(address: &str) -> bool {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let named = variable("BROWSER").and_then(|all| all.split(':').next().map(str::to_owned));
-    let mut words: Vec<OsString> = match named {
-        Some(named) => named.split_whitespace().map(Into::into).collect(),
-        None if cfg!(target_os = "macos") => vec!["open".into()],
-        None if variable("DISPLAY").or_else(|| variable("WAYLAND_DISPLAY")).is_some() => vec!["xdg-open".into()],
-        None => return false,
-    };
-    match words.iter_mut().find(|word| *word == "%s") {
-        Some(place) => *place = address.into(),
-        None => words.push(address.into()),
-    }
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().is_ok()
 }
 
 pub(super) fn logout(setup: &Setup, names: &[String], json: bool) -> Result<ExitCode, Failure> {
