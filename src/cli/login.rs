@@ -106,7 +106,11 @@ fn sign_in(setup: &Setup, name: &str, arguments: &LoginArguments) -> Result<Exit
             Ok(()) = interrupted => None,
         }
     });
-    let Some(done) = done else { return Ok(ExitCode::from(super::code::INTERRUPTED)) };
+    let Some(done) = done else {
+        // What was asked stands on the line, and ^C behind it.
+        say("\n");
+        return Ok(ExitCode::from(super::code::INTERRUPTED));
+    };
     done.map_err(|why| Failure::new(format!("you are not signed in to {name}: {why}")))?;
     let mut output = out();
     written(if *json {
