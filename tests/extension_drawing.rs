@@ -176,7 +176,7 @@ fn a_program_of_an_extension_has_the_terminal_while_it_runs() {
         r#"import { spawnSync } from "node:child_process";
 export default (pi: any) => {
   const run = (ctx: any) => { const { status, error } = spawnSync("/bin/sh", ["-c",
-    "trap 'echo interrupted' INT; echo it has the $TERM; echo key $ANTHROPIC_API_KEY; read name; echo hello $name; sleep 30 & wait; kill $!; sleep 2; echo slept; read end; exit 3"], { stdio: "inherit" });
+    "trap 'echo interrupted; caught=1' INT; echo it has the $TERM; echo key $ANTHROPIC_API_KEY; read name; echo hello $name; until test $caught; do sleep 0.1; done; sleep 2; echo slept; read end; exit 3"], { stdio: "inherit" });
     ctx.ui.notify(`ended with ${status} ${error?.code}`); };
   pi.registerCommand("front", { handler: async (_: string, ctx: any) => run(ctx) });
 };"#,

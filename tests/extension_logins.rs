@@ -1,77 +1,69 @@
 //! Signing in to providers of extensions (`oauth`): `levain login`, and keys that are renewed.
 
+use crate::support::loopback::Loopback;
 use crate::support::scripted_project::{Project, say};
 use crate::support::wire_server;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use wire_server::WireServer;
 
 /// What gives out tokens: for the code, one that is old at once; for that one's refresh token, once, the key of the model's
-/// server.
+/// server. Dropping it ends it.
 struct TokenServer {
-    port: u16,
-    /// The bodies that it got.
-    asked: Arc<Mutex<Vec<String>>>,
+    shared: Arc<Shared>,
+    server: Loopback,
+}
+
+struct Shared {
+    /// Where the model answers whoever signed in.
+    place: String,
+    /// The bodies that came.
+    asked: Mutex<Vec<String>>,
 }
 
 impl TokenServer {
     fn start(place: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (asked, place) = (Arc::new(Mutex::new(Vec::new())), place.to_owned());
-        let kept = Arc::clone(&asked);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().filter_map(Result::ok) {
-                give(stream, &place, &kept);
-            }
-        });
-        Self { port, asked }
+        let shared = Arc::new(Shared { place: place.to_owned(), asked: Mutex::default() });
+        let router = Router::new().route("/token", post(give)).with_state(Arc::clone(&shared));
+        Self { shared, server: Loopback::start(router) }
+    }
+
+    /// As `extension_hosts` names it.
+    fn host(&self) -> String {
+        self.server.address.to_string()
     }
 
     fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.shared.asked.lock().unwrap().clone()
     }
 }
 
-fn give(mut stream: TcpStream, place: &str, asked: &Mutex<Vec<String>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        if reader.read_line(&mut head).unwrap_or(0) == 0 {
-            return;
-        }
-    }
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    let mut body = vec![0; length.unwrap_or(0)];
-    reader.read_exact(&mut body).unwrap();
-    let body = String::from_utf8(body).unwrap();
-    let mut asked = asked.lock().unwrap();
+async fn give(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: String) -> (StatusCode, String) {
+    let mut asked = shared.asked.lock().unwrap();
     let is_first = !asked.contains(&body);
     asked.push(body.clone());
-    let form = head.starts_with("POST /token ") && head.to_lowercase().contains("application/x-www-form-urlencoded");
-    let (status, told) = match body.as_str() {
-        "grant_type=authorization_code&code=the-code" if form => (
-            "200 OK",
-            json!({"access_token": "stale-access-token", "refresh_token": "refresh-token-1", "expires_in": -1, "place": place}),
-        ),
-        "grant_type=refresh_token&refresh_token=refresh-token-1" if form && is_first => (
-            "200 OK",
-            json!({"access_token": wire_server::KEY, "refresh_token": "refresh-token-2", "expires_in": 3600, "place": place}),
-        ),
-        other => ("400 Bad Request", json!({"error": "invalid_grant", "of": other})),
+    let form = headers.get("content-type").is_some_and(|form| form == "application/x-www-form-urlencoded");
+    let token = |access: &str, refresh: &str, expires_in: i64| {
+        let told =
+            json!({"access_token": access, "refresh_token": refresh, "expires_in": expires_in, "place": shared.place});
+        (StatusCode::OK, told.to_string())
     };
-    let told = told.to_string();
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        told.len()
-    );
-    let _gone = stream.write_all(format!("{head}{told}").as_bytes());
+    match body.as_str() {
+        "grant_type=authorization_code&code=the-code" if form => token("stale-access-token", "refresh-token-1", -1),
+        "grant_type=refresh_token&refresh_token=refresh-token-1" if form && is_first => {
+            token(wire_server::KEY, "refresh-token-2", 3600)
+        }
+        other => (StatusCode::BAD_REQUEST, json!({"error": "invalid_grant", "of": other}).to_string()),
+    }
 }
 
 const SIGNS_IN: &str = r#"
@@ -106,17 +98,21 @@ fn signing(server: &WireServer) -> (Project, PathBuf, TokenServer) {
     let folder = project.home.home().join(".pi/agent/extensions");
     fs::create_dir_all(&folder).unwrap();
     let file = folder.join("own.ts");
-    fs::write(&file, SIGNS_IN.replace("BASE", &format!("http://127.0.0.1:{}", tokens.port))).unwrap();
+    fs::write(&file, SIGNS_IN.replace("BASE", &format!("http://{}", tokens.host()))).unwrap();
     (project, file, tokens)
 }
 
-/// What the program says to `arguments`, where `typed` is its input.
-fn levain(project: &Project, tokens: &TokenServer, arguments: &[&str], typed: &str) -> (i32, String, String) {
-    let mut command = project.home.levain(arguments);
-    command.env("LEVAIN_EXTENSION_HOSTS", format!("127.0.0.1:{}", tokens.port));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+/// What the program says to `arguments`, where `text` is its input.
+fn levain(project: &Project, tokens: &TokenServer, arguments: &[&str], text: &str) -> (i32, String, String) {
+    answered(project.home.levain(arguments).env("LEVAIN_EXTENSION_HOSTS", tokens.host()), text)
+}
+
+/// What a command says whose input is `text`.
+fn answered(command: &mut Command, text: &str) -> (i32, String, String) {
+    let (read, mut write) = std::io::pipe().unwrap();
+    write.write_all(text.as_bytes()).unwrap();
+    drop(write);
+    let output = command.stdin(read).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
@@ -141,7 +137,7 @@ fn a_login_gives_the_key_and_is_renewed_when_it_is_old() {
     let (code, out, err) = levain(&project, &tokens, &["login", "own", "--no-browser"], "the-code\n");
     assert!(code == 0 && out.contains("signed in to own"), "{out}{err}");
     for words in [
-        &format!("http://127.0.0.1:{}/authorize", tokens.port),
+        &format!("http://{}/authorize", tokens.host()),
         "Copy the code there.",
         "Paste the code (code): ",
         "asking for a token",
@@ -198,16 +194,30 @@ fn a_login_gives_the_key_and_is_renewed_when_it_is_old() {
 fn the_screen_gives_its_terminal_to_a_login() {
     let server = WireServer::start("Hello to who signed in.");
     let (project, _, tokens) = signing(&server);
-    let hosts = format!("127.0.0.1:{}", tokens.port);
+    let hosts = tokens.host();
     let terminal = project.home.levain_in_terminal(&["--model", "own/small"]).size(100, 30);
     let terminal = terminal.env("LEVAIN_EXTENSION_HOSTS", &hosts).env("BROWSER", "true").start();
     terminal.wait_for("A new thread");
     say(&terminal, "/login");
     terminal.wait_for("/login NAME signs you in");
-    say(&terminal, "/login own");
-    terminal.wait_for("Paste the code (code): ");
+    // What was asked before stays on the terminal that it is given.
+    let asked = |times: usize| {
+        say(&terminal, "/login own");
+        terminal.wait_until(&format!("the login asks, {times}"), |screen| {
+            screen.contents().matches("Paste the code (code): ").count() == times
+        });
+    };
+    asked(1);
+    // Ctrl-C leaves the login, and nothing else.
+    terminal.send_keys("\x03");
+    terminal.wait_for("you are not signed in to own");
+    asked(2);
+    terminal.send_keys("other-code\r");
+    // The mark of the screen's own line: the login says so before, on the terminal that it has.
+    terminal.wait_for("✗ you are not signed in to own: no token: 400");
+    asked(3);
     terminal.send_keys("the-code\r");
-    terminal.wait_for("signed in to own");
+    terminal.wait_for("· signed in to own");
     say(&terminal, "hello");
     terminal.wait_for("Hello to who signed in.");
     terminal.leave();
@@ -221,6 +231,10 @@ fn a_login_that_fails_or_ends_says_why_without_a_token() {
         let (code, out, err) = levain(&project, &tokens, &["login", "own", "--no-browser"], typed);
         assert!(code == 1 && out.is_empty() && err.contains(words) && kept(&project).is_empty(), "{out}{err}");
     }
+    // A host that nobody named is told of with the setting that names it, whatever the extension makes of it.
+    let mut elsewhere = project.home.levain(&["login", "own", "--no-browser"]);
+    let (code, _, err) = answered(&mut elsewhere, "the-code\n");
+    assert!(code == 1 && err.contains("fetch failed") && err.contains("extension_hosts"), "{err}");
     let (code, _, err) = levain(&project, &tokens, &["login", "onw"], "");
     assert!(code == 2 && err.contains("did you mean `own`?"), "{err}");
     // A renewal that is refused names the command, and quotes no token.

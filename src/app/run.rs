@@ -221,7 +221,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
         rests = Some(Instant::now() + code_pages::REST);
         app.tell(Level::Error, take_background_panics().into_iter());
         for effect in std::mem::take(&mut app.terminal_effects) {
-            shutdown.lent(app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input)).await?;
+            shutdown.without_interrupt(app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input)).await?;
         }
         app.show_changes();
         second = app.model.shows_time().then(|| second.unwrap_or_else(|| Instant::now() + Duration::from_secs(1)));

@@ -34,8 +34,8 @@ struct Taken {
     heard_at: Option<Instant>,
     /// The process ends, whatever else it waits for.
     leaving: bool,
-    /// Another program has the terminal.
-    lent: bool,
+    /// Another program has the terminal, so SIGINT is not for us.
+    ignores_interrupt: bool,
 }
 
 impl Signals {
@@ -75,14 +75,14 @@ impl Shutdown {
     }
 
     /// Waits for what may give the terminal to another program: SIGINT is not for us meanwhile.
-    pub(super) async fn lent<T>(&mut self, work: impl Future<Output = T>) -> T {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).lent = true;
+    pub(super) async fn without_interrupt<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).ignores_interrupt = true;
         let done = work.await;
         let [.., (interrupt, _)] = &mut self.signals.0;
         // Several count as one, which is forgotten here.
         let sent = interrupt.poll_recv(&mut Context::from_waker(Waker::noop())).is_ready();
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.lent = false;
+        taken.ignores_interrupt = false;
         // The thread that listens too may come to it only now.
         if sent {
             taken.heard_at = Some(Instant::now());
@@ -108,7 +108,7 @@ fn watch(taken: Arc<Mutex<Taken>>) -> std::io::Result<()> {
             loop {
                 let number = signals.next().await;
                 if number == SignalKind::interrupt().as_raw_value()
-                    && taken.lock().unwrap_or_else(PoisonError::into_inner).lent
+                    && taken.lock().unwrap_or_else(PoisonError::into_inner).ignores_interrupt
                 {
                     continue;
                 }

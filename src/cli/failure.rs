@@ -40,6 +40,11 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The sentence, with the next step where there is one.
+    pub(super) fn whole(&self) -> String {
+        self.hint.as_ref().map_or_else(|| self.message.clone(), |hint| format!("{}: {hint}", self.message))
+    }
+
     /// The sentence.
     pub(super) fn message(&self) -> &str {
         &self.message

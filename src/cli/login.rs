@@ -82,7 +82,7 @@ pub(super) fn login(common: &Common, arguments: &LoginArguments) -> Result<ExitC
     let Some(name) = provider else { return list(&setup, *json) };
     let done = sign_in(&setup, name, arguments);
     if let (true, Err(failure)) = (json, &done) {
-        let problem = failure.message();
+        let problem = failure.whole();
         let line = json!({"schema": "levain.login/1", "provider": name, "signed_in": false, "problem": problem});
         written(json_line(&mut out(), &line))?;
     }
@@ -127,20 +127,20 @@ fn list(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
     let width = all.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let mut write = || -> io::Result<()> {
         for (name, path) in &all {
-            let standing = setup.logins.standing(name, path);
+            let status = setup.logins.status(name, path);
             if json {
-                let (signed_in, expires) = match &standing {
-                    Ok(standing) => (standing.is_some(), standing.and_then(|standing| standing.expires)),
+                let (signed_in, expires) = match &status {
+                    Ok(status) => (status.is_some(), status.and_then(|status| status.expires)),
                     Err(_) => (false, None),
                 };
                 let line = json!({"schema": "levain.login/1", "provider": name, "signed_in": signed_in, "expires": expires,
-                    "problem": standing.err(), "path": path});
+                    "problem": status.err(), "path": path});
                 json_line(&mut output, &line)?;
                 continue;
             }
-            let said = match standing {
+            let said = match status {
                 Ok(None) => "signed out".to_owned(),
-                Ok(Some(standing)) => match standing.expires {
+                Ok(Some(status)) => match status.expires {
                     Some(at) => format!("signed in; its key is renewed from {}", day(Timestamp(at))),
                     None => "signed in".to_owned(),
                 },

@@ -47,7 +47,7 @@ impl PrivateFile {
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read_open(&self) -> Result<Option<String>, String> {
+    pub fn read_unchecked(&self) -> Result<Option<String>, String> {
         self.open()?.map(|file| self.text(file)).transpose()
     }
 

@@ -233,7 +233,7 @@ impl Providers {
         if self.login.is_some() {
             return None;
         }
-        let shown = self.with_login(&model.provider, logins.shown(&model.provider, &path)?).provider(model);
+        let shown = self.with_login(&model.provider, logins.preview(&model.provider, &path)?).provider(model);
         let (this, provider, model) = (self.clone(), model.provider.clone(), model.clone());
         let with = Arc::new(move |login| {
             this.with_login(&model.provider, login).provider(&model).map_err(|error| error.to_string())
@@ -284,7 +284,7 @@ impl Providers {
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 
-    /// Why `model` cannot be asked now, as far as that is told without asking or reading anything. Whoever has the key of
+    /// Why `model` cannot be asked now, as far as that is told without asking anybody or reading anything but the file of a login. Whoever has the key of
     /// a provider that is known is believed: looking at addresses costs a screen 300 kB of code that it never runs else.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {

@@ -25,7 +25,7 @@ pub struct Login {
 pub trait Logins: Send + Sync {
     /// What is known without asking anybody of the login to `provider` of the extension in the file `path`, with a word in the
     /// place of the key; none where the person is not signed in.
-    fn shown(&self, provider: &str, path: &Path) -> Option<Login>;
+    fn preview(&self, provider: &str, path: &Path) -> Option<Login>;
 
     /// That login now. An old key is renewed first.
     ///

@@ -18,9 +18,10 @@ use crate::tools::request::Hosts;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::fs::File;
 use std::future::ready;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long the renewal of a key may take.
@@ -63,7 +64,7 @@ pub struct Choice {
 
 /// What a file holds.
 #[derive(Clone, Serialize, Deserialize)]
-struct Kept {
+struct StoredLogin {
     provider: String,
     /// The extension's file.
     path: PathBuf,
@@ -76,7 +77,7 @@ struct Kept {
     base: Option<String>,
 }
 
-impl Kept {
+impl StoredLogin {
     fn expires(&self) -> Option<u64> {
         let at = self.credentials.get("expires")?.as_f64().filter(|at| *at > 0.0)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "milliseconds, above 0")]
@@ -92,22 +93,22 @@ impl Kept {
     }
 }
 
-/// How a login stands.
+/// How it is with a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct LoginStatus {
     /// When its key is renewed, in milliseconds since 1970.
     pub expires: Option<u64>,
 }
 
 /// The person's logins.
 #[derive(Clone, Debug)]
-pub struct KeptLogins {
+pub struct LoginStore {
     folder: PathBuf,
     extensions: Extensions,
     hosts: Hosts,
 }
 
-impl KeptLogins {
+impl LoginStore {
     /// Those in `folder`, which is made with the first.
     pub(super) fn new(folder: PathBuf, extensions: Extensions, hosts: Hosts) -> Self {
         Self { folder, extensions, hosts }
@@ -120,13 +121,13 @@ impl KeptLogins {
     }
 
     /// What is kept of a login; none where there is none.
-    fn kept(&self, provider: &str, path: &Path) -> Result<Option<Kept>, String> {
+    fn kept(&self, provider: &str, path: &Path) -> Result<Option<StoredLogin>, String> {
         let file = self.file(provider, path);
         let Some(text) = file.read()? else { return Ok(None) };
         let shown = file.path().display();
         // What serde says may quote the token.
         let bad = |_quotes| format!("{shown} does not read; levain login {provider} writes it anew");
-        let kept: Kept = serde_json::from_str(&text).map_err(bad)?;
+        let kept: StoredLogin = serde_json::from_str(&text).map_err(bad)?;
         if kept.provider != provider || kept.path != path {
             return Err(format!("{shown} is for another provider; levain login {provider} writes it anew"));
         }
@@ -137,8 +138,8 @@ impl KeptLogins {
     ///
     /// # Errors
     /// Why what is kept of it is not used.
-    pub fn standing(&self, provider: &str, path: &Path) -> Result<Option<Standing>, String> {
-        Ok(self.kept(provider, path)?.map(|kept| Standing { expires: kept.expires() }))
+    pub fn status(&self, provider: &str, path: &Path) -> Result<Option<LoginStatus>, String> {
+        Ok(self.kept(provider, path)?.map(|kept| LoginStatus { expires: kept.expires() }))
     }
 
     /// Forgets a login; whether there was one.
@@ -146,7 +147,10 @@ impl KeptLogins {
     /// # Errors
     /// When it is still there.
     pub fn sign_out(&self, provider: &str, path: &Path) -> std::io::Result<bool> {
-        self.file(provider, path).remove()
+        let file = self.file(provider, path);
+        // A renewal that is under way would bring it back.
+        let _lock = file.lock()?;
+        file.remove()
     }
 
     /// Has the extension in `path` sign `person` in to `provider`, within so long.
@@ -160,16 +164,22 @@ impl KeptLogins {
         person: Arc<dyn Person>,
         patience: Duration,
     ) -> Result<(), String> {
-        let signing = Signing::begin(self, (provider, path), Some(person), patience).await?;
-        let credentials = signing.step("login", &Value::Null).await?;
-        if !credentials.is_object() {
-            return Err(format!("the extension {} gave nothing to sign in with", path.display()));
-        }
-        let kept = signing.keyed(credentials).await?;
+        let engine = LoginEngine::begin(self, (provider, path), Some(person), patience).await?;
+        let credentials = engine.step("login", &Value::Null).await?;
+        let kept = engine.keyed(credentials).await?;
+        let _lock = self.lock(provider, path).await?;
         self.keep(kept).await
     }
 
-    async fn keep(&self, kept: Kept) -> Result<(), String> {
+    /// Waits until no other process changes what is kept of a login.
+    async fn lock(&self, provider: &str, path: &Path) -> Result<File, String> {
+        let file = self.file(provider, path);
+        let lock = move || file.lock().map_err(|error| format!("could not lock {}: {error}", file.path().display()));
+        off_loop(lock).await
+    }
+
+    /// Whoever calls this has the lock.
+    async fn keep(&self, kept: StoredLogin) -> Result<(), String> {
         let file = self.file(&kept.provider, &kept.path);
         let write = move || {
             let text = serde_json::to_vec(&kept).map_err(|error| error.to_string())?;
@@ -190,23 +200,18 @@ impl KeptLogins {
             return Ok(kept.login());
         }
         // Many give out a new token for the old one once: one process renews, the others read what it got.
-        let file = self.file(&provider, &path);
-        let locked = move || file.lock().map_err(|error| format!("could not lock {}: {error}", file.path().display()));
-        let _lock = off_loop(locked).await?;
+        let _lock = self.lock(&provider, &path).await?;
         let kept = off_loop(read).await?.ok_or_else(signed_out)?;
         if !kept.is_old() {
             return Ok(kept.login());
         }
         let renew = async {
-            let signing = Signing::begin(&self, (&provider, &path), None, RENEWAL).await?;
-            let credentials = signing.step("refresh", &kept.credentials).await?;
-            if !credentials.is_object() {
-                return Err("its extension gave nothing".to_owned());
-            }
-            signing.keyed(credentials).await
+            let engine = LoginEngine::begin(&self, (&provider, &path), None, RENEWAL).await?;
+            let credentials = engine.step("refresh", &kept.credentials).await?;
+            engine.keyed(credentials).await
         };
         let again = |why: String| {
-            let why = without(&kept.credentials, why);
+            let why = redacted(&kept.credentials, why);
             format!("your login to {provider} could not be renewed: {why}; levain login {provider} signs you in again")
         };
         let fresh = renew.await.map_err(again)?;
@@ -216,15 +221,17 @@ impl KeptLogins {
     }
 }
 
-impl Logins for KeptLogins {
-    fn shown(&self, provider: &str, path: &Path) -> Option<Login> {
+impl Logins for LoginStore {
+    fn preview(&self, provider: &str, path: &Path) -> Option<Login> {
         // One that cannot be used is told of when it is asked for.
         let base = self.kept(provider, path).transpose()?.ok().and_then(|kept| kept.base);
         Some(Login { key: SecretString::from("none"), base })
     }
 
     fn login(&self, provider: String, path: PathBuf) -> Waiting<'static, Result<Login, String>> {
-        Box::pin(self.clone().renewed(provider, path))
+        // To its end, also where nobody waits for it any more: the server may know the old token no longer.
+        let renewed = tokio::spawn(self.clone().renewed(provider, path));
+        Box::pin(async move { renewed.await.unwrap_or_else(|failed| Err(failed.to_string())) })
     }
 }
 
@@ -232,8 +239,8 @@ async fn off_loop<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|failed| Err(failed.to_string()))
 }
 
-/// `text` without the words of these credentials.
-fn without(credentials: &Value, mut text: String) -> String {
+/// `text` with a mark in the place of each text of these credentials.
+fn redacted(credentials: &Value, mut text: String) -> String {
     let mut rest = vec![credentials];
     while let Some(value) = rest.pop() {
         match value {
@@ -247,38 +254,46 @@ fn without(credentials: &Value, mut text: String) -> String {
 }
 
 /// An engine with one extension that signs in.
-struct Signing {
+struct LoginEngine {
     engine: Engine,
+    host: Arc<LoginHost>,
     provider: String,
     path: PathBuf,
 }
 
-impl Signing {
+impl LoginEngine {
     async fn begin(
-        logins: &KeptLogins,
+        logins: &LoginStore,
         (provider, path): (&str, &Path),
         person: Option<Arc<dyn Person>>,
         patience: Duration,
     ) -> Result<Self, String> {
-        let outside = Arc::new(Attendant {
+        let host = Arc::new(LoginHost {
             person,
             network: Network::new(logins.hosts.clone()),
             extensions: logins.extensions.clone(),
+            refused: Arc::default(),
         });
+        let outside = Arc::clone(&host);
         let (extensions, limits) = (logins.extensions.clone(), Limits { call: patience, ..Limits::default() });
         let engine =
             off_loop(move || extensions.engine(limits, Some(outside), false).map_err(|error| error.to_string()))
                 .await?;
         let loaded = engine.load(path).await.map_err(|error| error.to_string())?;
         loaded.result.map_err(|problem| format!("{} does not load: {problem}", path.display()))?;
-        Ok(Self { engine, provider: provider.to_owned(), path: path.to_owned() })
+        Ok(Self { engine, host, provider: provider.to_owned(), path: path.to_owned() })
     }
 
     async fn asked(&self, name: &'static str, arguments: Vec<Value>) -> Result<Value, String> {
         let (answer, _) =
             self.engine.ask(Ask::Function { name, arguments }, false).await.map_err(|error| error.to_string())?;
         match answer.error {
-            Some(problem) => Err(said(&problem.message)),
+            Some(problem) => {
+                // What an extension says of a request that failed need not tell why.
+                let why = self.host.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let why = why.filter(|why| !problem.message.contains(why.as_str()));
+                Err(said(&why.map_or(problem.message.clone(), |why| format!("{}: {why}", problem.message))))
+            }
             None => Ok(answer.result.unwrap_or_default()),
         }
     }
@@ -289,14 +304,17 @@ impl Signing {
     }
 
     /// What is kept of credentials: with the key, and where it is used.
-    async fn keyed(&self, credentials: Value) -> Result<Kept, String> {
-        let clean = |why| without(&credentials, why);
+    async fn keyed(&self, credentials: Value) -> Result<StoredLogin, String> {
+        if !credentials.is_object() {
+            return Err("its extension gave credentials that are no object".to_owned());
+        }
+        let clean = |why| redacted(&credentials, why);
         let key = self.step("key", &credentials).await.map_err(clean)?;
         let key =
             key.as_str().map(str::trim).filter(|key| !key.is_empty()).ok_or("its extension makes no key of it")?;
         let base = self.base(&credentials).await.map_err(clean)?;
         let (provider, path, key) = (self.provider.clone(), self.path.clone(), key.to_owned());
-        Ok(Kept { provider, path, credentials, key, base })
+        Ok(StoredLogin { provider, path, credentials, key, base })
     }
 
     /// Where its models answer whoever has these credentials, if the extension says so: all of them, as a provider has one place.
@@ -338,13 +356,15 @@ fn said(text: &str) -> String {
 }
 
 /// What an extension may do while it signs somebody in: it reaches the network, and the person where there is one.
-struct Attendant {
+struct LoginHost {
     person: Option<Arc<dyn Person>>,
     network: Network,
     extensions: Extensions,
+    /// Why the last request that failed did.
+    refused: Arc<Mutex<Option<String>>>,
 }
 
-impl Outside for Attendant {
+impl Outside for LoginHost {
     fn call(&self, _asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         Ok(match name {
@@ -372,7 +392,13 @@ impl Outside for Attendant {
 
     fn act(&self, _asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
         if let Some(asked) = self.network.act(&name, &arguments) {
-            return asked;
+            let refused = Arc::clone(&self.refused);
+            return Box::pin(async move {
+                let came_to = asked.await;
+                let why = came_to.as_ref().err().map(|refusal| refusal.message.clone());
+                *refused.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                came_to
+            });
         }
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(said);
         let Some(person) = &self.person else {
@@ -385,7 +411,9 @@ impl Outside for Attendant {
         };
         match name.as_str() {
             "login.open" => {
-                let address = ["url", "verificationUri", "verification_uri"].into_iter().find_map(text);
+                // An address is whole or of no use.
+                let address = |name| arguments.get(name).and_then(Value::as_str).map(plain);
+                let address = ["url", "verificationUri", "verification_uri"].into_iter().find_map(address);
                 let code = ["userCode", "user_code"].into_iter().find_map(text);
                 person.open(Page { url: address.unwrap_or_default(), instructions: text("instructions"), code });
                 Box::pin(ready(Ok(Value::Null)))

@@ -3,7 +3,7 @@
 use super::directive_planner::PlannerError;
 use super::extension_providers;
 use super::extensions::Extensions;
-use super::logins::KeptLogins;
+use super::logins::LoginStore;
 use super::model_registry::Models;
 use super::orchestrator::{Orchestrator, WAIT};
 use super::secrets::{self, Handover};
@@ -49,7 +49,7 @@ pub struct Setup {
     pub problems: Vec<Problem>,
     pub models: Models,
     /// What the person signed in to.
-    pub logins: KeptLogins,
+    pub logins: LoginStore,
     /// Variables that hold providers' keys, those that the person's own provider files name included.
     pub key_variables: Vec<String>,
     /// What the command line said.
@@ -117,7 +117,7 @@ impl Setup {
         settings.lay_over(files, text);
         problems.append(&mut settings.strange_keys());
         settings.refused = refused;
-        let logins = KeptLogins::new(dirs.logins(), extensions, Hosts::new(&config.extension_hosts.value));
+        let logins = LoginStore::new(dirs.logins(), extensions, Hosts::new(&config.extension_hosts.value));
         settings.logins = Some(Arc::new(logins.clone()));
         let key_variables = settings.key_variables();
         secrets::withdraw(&key_variables);

@@ -74,7 +74,7 @@ example("custom-provider-gitlab-duo", async (engine, host) => {
     if (url.includes("oauth/token")) return json({ access_token: "A", refresh_token: "R", expires_in: 60, created_at: 1 });
     return json({ token: "D", headers: { "x-a": "1" }, expires_at: 0 });
   };
-  const credentials = await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "login" }));
+  const { result: credentials } = await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "login" }));
   assert.equal(credentials.access, "A");
   assert.match(sent(host, "login.open")[0].url, /code_challenge=[\w-]{43}/, "PKCE by SHA-256");
   assert.match(bodies[0], /C/);
@@ -98,10 +98,10 @@ example("custom-provider-qwen-cli", async (engine, host) => {
     if (url.includes("device/code")) return json({ device_code: "D", user_code: "U", verification_uri: "https://v", verification_uri_complete: "https://v?u", expires_in: 60, interval: 0 });
     return json({ access_token: "A", refresh_token: "R", token_type: "Bearer", expires_in: 60, resource_url: "portal.example" });
   };
-  const credentials = await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "login" }));
+  const { result: credentials } = await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "login" }));
   assert.equal(credentials.access, "A");
   assert.match(asked[0][1], /code_challenge_method=S256/);
-  assert.equal(await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "key", credentials: { access: "Z" } })), "Z");
+  assert.deepEqual(await engine.api.providerAuth(engine.inside({ provider: provider.name, step: "key", credentials: { access: "Z" } })), { result: "Z" });
 });
 
 example("dynamic-resources", async (engine) => {

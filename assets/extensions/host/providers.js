@@ -85,11 +85,19 @@ export async function streamProvider({ provider, path, model, context, options =
 /** `login` asks the person through the host; the others only compute. */
 export async function providerAuth({ provider, step, credentials, models, signal }) {
   const { item, extension } = found(provider);
-  const { oauth } = item;
+  const answer = await attempt(extension, step, async () => {
+    const given = await stepOf(item.oauth, extension, { provider, step, credentials, models, signal });
+    if (given === null || given === undefined) throw new Error(`its ${step} gave nothing`);
+    return plain(given);
+  });
+  return answer.error ? { error: answer.error } : { result: answer.result };
+}
+
+function stepOf(oauth, extension, { provider, step, credentials, models, signal }) {
   if (!oauth) throw new Error(`the provider "${provider}" has no login`);
   switch (step) {
     case "login":
-      return plain(await oauth.login({
+      return oauth.login({
         onAuth: (info) => void action("login.open", { provider, ...plain(info) }).catch((error) => report(extension.id, "login", error)),
         onDeviceCode: (info) => void action("login.open", { provider, ...plain(info) }).catch((error) => report(extension.id, "login", error)),
         onPrompt: (prompt) => action("login.prompt", { provider, ...plain(prompt) }),
@@ -97,11 +105,10 @@ export async function providerAuth({ provider, step, credentials, models, signal
         onSelect: (prompt) => action("login.select", { provider, ...plain(prompt) }),
         onProgress: (message) => void ask("login.progress", { provider, message: String(message) }),
         signal: signalFor(signal),
-      }));
-    case "refresh": return plain(await oauth.refreshToken(credentials));
+      });
+    case "refresh": return oauth.refreshToken(credentials);
     case "key": return oauth.getApiKey(credentials);
-    case "models": return plain(oauth.modifyModels ? oauth.modifyModels(models, credentials) : models);
+    case "models": return oauth.modifyModels ? oauth.modifyModels(models, credentials) : models;
     default: throw new Error(`unknown login step "${step}"`);
   }
 }
-

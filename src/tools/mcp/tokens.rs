@@ -83,7 +83,7 @@ impl Tokens {
             }
             // Also one that others can read: it is gone then.
             let file = PrivateFile::at(path);
-            let text = file.read_open().unwrap_or_default().unwrap_or_default();
+            let text = file.read_unchecked().unwrap_or_default().unwrap_or_default();
             if serde_json::from_str::<Kept>(&text).is_ok_and(|kept| kept.server == id) {
                 gone += usize::from(file.remove()?);
             }
