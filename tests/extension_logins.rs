@@ -81,7 +81,7 @@ export default (pi: any) => {
       name: "Own",
       async login(callbacks: any) {
         callbacks.onAuth({ url: "BASE/authorize", instructions: "Copy the code\x1b[2J there." });
-        const code = await callbacks.onPrompt({ message: "Paste the code", placeholder: "code" });
+        const code = await callbacks.onPrompt({ message: "Paste the code:", placeholder: "code" });
         callbacks.onProgress?.("asking for a token");
         return token({ grant_type: "authorization_code", code });
       },

@@ -233,7 +233,9 @@ impl Person for Terminal {
 
     fn ask(&self, message: String, placeholder: String) -> Waiting<'static, Option<String>> {
         let shown = if placeholder.is_empty() { String::new() } else { format!(" ({placeholder})") };
-        say(&format!("{message}{shown}: "));
+        // Many end their question with a colon of their own.
+        let asked = message.trim_end().trim_end_matches(':');
+        say(&format!("{asked}{shown}: "));
         self.line()
     }
 
