@@ -8,7 +8,7 @@
 mod canary;
 mod project;
 
-use crate::support::terminal::{Home, key};
+use crate::support::terminal::{Home, key, write};
 use canary::Canaries;
 use project::{PATHS_OF_A_TRAP, Project, THREAD};
 use std::cell::Cell;
@@ -44,9 +44,12 @@ const LOOKS: &[&[&str]] = &[
     &["context", "diff", "a#1", "a#2"],
 ];
 
-/// What also writes, below the project and the state folder.
+/// What also writes, below the project and the state folder. The model is [`ANSWER`]: the demo takes its time.
 const WRITES: &[&[&str]] =
-    &[&["threads", "fork", THREAD], &["run", "--model", "scripted/demo", "--directive", "levain/chat", "hello"]];
+    &[&["threads", "fork", THREAD], &["run", "--model", MODEL, "--directive", "levain/chat", "hello"]];
+
+const MODEL: &str = "scripted/../answer.yaml";
+const ANSWER: &str = "name: answer\nreplies:\n  - steps:\n      - text: here\n";
 
 /// No command takes longer; a debug build beside others is slow.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -100,6 +103,7 @@ fn look(share: usize, shares: usize) {
         let home = Home::new();
         let canaries = Canaries::new(&home);
         let project = Project::make(number, &home, &canaries);
+        write(&home.path().join("answer.yaml"), ANSWER);
         let before = canaries.outside();
         let turn = |place: usize| long || place % 3 == (number / PATHS_OF_A_TRAP + number) % 3;
         let commands = LOOKS.iter().chain(WRITES).enumerate().filter(|(place, _)| turn(*place));

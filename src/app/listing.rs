@@ -40,7 +40,7 @@ pub(super) fn directives(setup: &Setup) -> Vec<DirectiveChoice> {
 /// One directive, as a new thread of it begins; none where there is none of that id.
 #[must_use]
 pub fn directive(setup: &Setup, items: &Items, id: &str) -> Option<DirectiveChoice> {
-    Some(choice(setup, items, items.find(Kind::Directive, id).ok()?.item))
+    Some(choice(setup, items, items.get(Kind::Directive, id)?.item))
 }
 
 fn choice(setup: &Setup, items: &Items, item: &Item) -> DirectiveChoice {

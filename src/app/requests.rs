@@ -318,8 +318,8 @@ fn asked_by(items: &Items, origin: &Origin) -> Option<Source> {
     let Origin::Item { via: Some(via), .. } = origin else { return None };
     let (file, line) = match via {
         Via::Hook { file, line, .. } => (here(items, file), *line),
-        Via::Directive { id, line, .. } => (items.file(items.find(Kind::Directive, id).ok()?.item), *line),
-        Via::Provider { by, .. } => (items.file(items.find(Kind::Directive, by).ok()?.item), 0),
+        Via::Directive { id, line, .. } => (items.file(items.get(Kind::Directive, id)?.item), *line),
+        Via::Provider { by, .. } => (items.file(items.get(Kind::Directive, by)?.item), 0),
     };
     file.is_file().then_some(Source { file, line: Some(line).filter(|line| *line > 0) })
 }

@@ -411,7 +411,7 @@ async fn in_background(setup: &Setup, spec: ThreadSpec, first: Command, json: bo
 
 /// The outputs that a directive always has.
 fn promised(items: &Items, directive: &str) -> Vec<String> {
-    let Ok(found) = items.find(Kind::Directive, directive) else { return Vec::new() };
+    let Some(found) = items.get(Kind::Directive, directive) else { return Vec::new() };
     let Ok(text) = items.read(found.item) else { return Vec::new() };
     let (directive, _told_before) = Directive::parse(&text, &items.file(found.item));
     directive.required_outputs()

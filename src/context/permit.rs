@@ -70,14 +70,14 @@ type Judged = (Vec<Grant>, Option<Riskiest>, Vec<Problem>);
 fn judged(said: &Permissions, file: &Path, meaning: &Meaning) -> Result<Judged, Problem> {
     let expanded = meaning.capabilities.expand(&said.capabilities, file)?;
     let (mut grants, lines): (Vec<Grant>, Vec<u32>) = expanded.into_iter().map(|one| (one.value, one.lines.0)).unzip();
-    meaning.risks.mark(&mut grants);
     let known: Vec<&str> = said.acknowledged.iter().map(|one| one.risk.as_str()).collect();
+    let judged = meaning.risks.judge(&mut grants, &known);
     let risks: Vec<(Riskiest, u32)> = grants
         .iter()
+        .zip(judged)
         .zip(lines)
-        .filter_map(|(grant, line)| {
-            let risk = meaning.risks.of(&grant.capability, &known)?;
-            Some((Riskiest { capability: grant.capability.clone(), risk }, line))
+        .filter_map(|((grant, risk), line)| {
+            Some((Riskiest { capability: grant.capability.clone(), risk: risk? }, line))
         })
         .collect();
     let mut problems = unknown_levels(&said.acknowledged, file, &meaning.risks);

@@ -1,7 +1,7 @@
 //! Patterns in the manner of a shell: `*` (dots included), `?` and `[…]`, over the whole of a text; and what can be said
 //! of all texts that a pattern fits.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// The pattern that fits `text` and nothing else.
 #[must_use]
@@ -19,8 +19,7 @@ pub fn literal(text: &str) -> String {
 /// How exactly a pattern names what it fits: without wildcards first, then by the letters that stand for themselves.
 #[must_use]
 pub fn exactness(pattern: &str) -> (bool, usize) {
-    let wild = |letter: char| matches!(letter, '*' | '?' | '[');
-    (!pattern.contains(wild), pattern.chars().filter(|letter| !wild(*letter)).count())
+    (!has_wildcards(pattern), pattern.chars().filter(|letter| !is_wildcard(*letter)).count())
 }
 
 /// Whether `pattern` fits the whole of `text`. An unclosed `[` stands for itself.
@@ -99,26 +98,25 @@ const MOST_STEPS: usize = 400_000;
 /// All patterns are followed side by side, letter by letter, over every text that the first still may fit. Letters that
 /// none of them tells from others are tried once.
 pub fn greatest<T: Ord>(pattern: &str, others: &[&str], unknown: T, worth: impl Fn(&[bool]) -> T) -> Option<T> {
-    let patterns: Vec<Vec<char>> =
-        std::iter::once(pattern).chain(others.iter().copied()).map(|pattern| pattern.chars().collect()).collect();
-    let first: Vec<Places> = patterns.iter().map(|pattern| Places::begin(pattern)).collect();
+    let patterns = SideBySide::new(std::iter::once(pattern).chain(others.iter().copied()));
+    let first = patterns.begin();
     let (mut seen, mut open, mut steps) = (HashSet::from([first.clone()]), vec![first], 0);
     let mut greatest: Option<T> = None;
     while let Some(state) = open.pop() {
-        let (Some(own), Some((_, rest))) = (state.first(), state.split_first()) else { continue };
-        if patterns.first().is_some_and(|pattern| own.is_end(pattern)) {
-            let fits: Vec<bool> =
-                rest.iter().zip(patterns.iter().skip(1)).map(|(places, pattern)| places.is_end(pattern)).collect();
+        let mut ends = patterns.ends.iter().map(|end| state.has(*end));
+        if ends.next() == Some(true) {
+            let fits: Vec<bool> = ends.collect();
             greatest = greatest.max(Some(worth(&fits)));
         }
-        for letter in letters(&state, &patterns) {
-            steps += state.iter().map(|places| places.0.len() + 1).sum::<usize>();
+        let work = state.count() + patterns.ends.len();
+        for letter in patterns.letters(&state) {
+            steps += work;
             if steps > MOST_STEPS {
                 return Some(unknown);
             }
-            let next: Vec<Places> =
-                state.iter().zip(&patterns).map(|(places, pattern)| places.read(pattern, letter)).collect();
-            if next.first().is_some_and(|own| !own.0.is_empty()) && !seen.contains(&next) {
+            if let Some(next) = patterns.read(&state, letter)
+                && !seen.contains(&next)
+            {
                 seen.insert(next.clone());
                 open.push(next);
             }
@@ -130,76 +128,189 @@ pub fn greatest<T: Ord>(pattern: &str, others: &[&str], unknown: T, worth: impl 
 /// Whether every text that `narrow` fits is one that `wide` fits; no where it takes too long to find out.
 #[must_use]
 pub fn covers(wide: &str, narrow: &str) -> bool {
+    if !has_wildcards(narrow) {
+        return matches(wide, narrow);
+    }
     // The greatest is true where a text is missed.
-    greatest(narrow, &[wide], true, |fits| !fits.iter().all(|fits| *fits)) != Some(true)
+    !begin_apart(wide, narrow) && greatest(narrow, &[wide], true, |fits| !fits.iter().all(|fits| *fits)) != Some(true)
 }
 
 /// Whether any text is one that both fit; yes where it takes too long to find out.
 #[must_use]
 pub fn meet(one: &str, other: &str) -> bool {
-    greatest(one, &[other], true, |fits| fits.iter().all(|fits| *fits)) == Some(true)
+    match (has_wildcards(one), has_wildcards(other)) {
+        (false, _) => matches(other, one),
+        (_, false) => matches(one, other),
+        _ => {
+            !begin_apart(one, other)
+                && greatest(one, &[other], true, |fits| fits.iter().all(|fits| *fits)) == Some(true)
+        }
+    }
 }
 
-/// Where a pattern may go on after a text was read: the places of its signs, and its length where it may end.
+fn is_wildcard(letter: char) -> bool {
+    matches!(letter, '*' | '?' | '[')
+}
+
+fn has_wildcards(pattern: &str) -> bool {
+    pattern.contains(is_wildcard)
+}
+
+/// Whether two patterns ask for different letters before either has a wildcard, as most do.
+fn begin_apart(one: &str, other: &str) -> bool {
+    let begin = |pattern: &str| pattern.find(is_wildcard).unwrap_or(pattern.len());
+    let (one, other) = (one.as_bytes().iter().take(begin(one)), other.as_bytes().iter().take(begin(other)));
+    one.zip(other).any(|(one, other)| one != other)
+}
+
+/// What may stand at a place of a pattern.
+#[derive(Debug)]
+enum Sign {
+    /// Any number of letters.
+    Star,
+    /// Any one letter.
+    Any,
+    One(char),
+    /// One of the members, or of all others, and the place behind the bracket.
+    Class {
+        members: Vec<char>,
+        negated: bool,
+        next: usize,
+    },
+    End,
+}
+
+/// Some patterns, one behind the other: the places of all are numbered through.
+#[derive(Debug)]
+struct SideBySide {
+    signs: Vec<Sign>,
+    /// The place at which each pattern begins.
+    begins: Vec<usize>,
+    /// The place at which each has been read to its end.
+    ends: Vec<usize>,
+}
+
+/// Where the patterns may go on after a text was read: a bit for each place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Places(Vec<usize>);
+struct Places(Box<[u64]>);
+
+impl SideBySide {
+    fn new<'a>(patterns: impl Iterator<Item = &'a str>) -> Self {
+        let mut all = Self { signs: Vec::new(), begins: Vec::new(), ends: Vec::new() };
+        for pattern in patterns {
+            let pattern: Vec<char> = pattern.chars().collect();
+            let begin = all.signs.len();
+            all.begins.push(begin);
+            all.ends.push(begin + pattern.len());
+            all.signs.extend(pattern.iter().enumerate().map(|(at, letter)| match letter {
+                '*' => Sign::Star,
+                '?' => Sign::Any,
+                '[' => class(&pattern, at).map_or(Sign::One('['), |(members, negated, next)| Sign::Class {
+                    members: members.to_vec(),
+                    negated,
+                    next: begin + next,
+                }),
+                _ => Sign::One(*letter),
+            }));
+            all.signs.push(Sign::End);
+        }
+        all
+    }
+
+    fn begin(&self) -> Places {
+        let mut places = self.nowhere();
+        for begin in &self.begins {
+            self.add(&mut places, *begin);
+        }
+        places
+    }
+
+    fn nowhere(&self) -> Places {
+        Places(vec![0; self.signs.len().div_ceil(64)].into())
+    }
+
+    /// Adds a place, and those behind stars, which may stand for nothing.
+    fn add(&self, places: &mut Places, mut place: usize) {
+        while places.insert(place) && matches!(self.signs.get(place), Some(Sign::Star)) {
+            place += 1;
+        }
+    }
+
+    /// Where they go on behind `letter`, if the first still does.
+    fn read(&self, state: &Places, letter: char) -> Option<Places> {
+        let (mut next, mut goes_on) = (self.nowhere(), false);
+        let own = self.ends.first().copied().unwrap_or_default();
+        for place in state.iter() {
+            if place > own && !goes_on {
+                return None;
+            }
+            let to = match self.signs.get(place) {
+                Some(Sign::Star) => place,
+                Some(Sign::Any) => place + 1,
+                Some(Sign::One(one)) if *one == letter => place + 1,
+                Some(Sign::Class { members, negated, next }) if holds(members, letter) != *negated => *next,
+                _ => continue,
+            };
+            goes_on |= place <= own;
+            self.add(&mut next, to);
+        }
+        goes_on.then_some(next)
+    }
+
+    /// Letters, one at least of all that lead on from a state to the same: those that stand for themselves at one of its
+    /// places, and another; where a class is among them, the first letter of each stretch between two that are named.
+    fn letters(&self, state: &Places) -> Vec<char> {
+        let (mut letters, mut has_class) = (Vec::new(), false);
+        for place in state.iter() {
+            match self.signs.get(place) {
+                Some(Sign::One(letter)) => letters.push(*letter),
+                Some(Sign::Class { members, .. }) => {
+                    has_class = true;
+                    letters.extend(members);
+                }
+                _ => {}
+            }
+        }
+        letters.sort_unstable();
+        letters.dedup();
+        if has_class {
+            let behind: Vec<char> = letters.iter().filter_map(|letter| (*letter..=char::MAX).nth(1)).collect();
+            letters.extend(behind);
+            letters.push('\0');
+            letters.sort_unstable();
+            letters.dedup();
+        } else {
+            letters.extend(('a'..=char::MAX).find(|letter| !letters.contains(letter)));
+        }
+        letters
+    }
+}
 
 impl Places {
-    fn begin(pattern: &[char]) -> Self {
-        Self::of(pattern, BTreeSet::from([0]))
+    /// Whether that is news.
+    fn insert(&mut self, place: usize) -> bool {
+        let Some(word) = self.0.get_mut(place / 64) else { return false };
+        let bit = 1 << (place % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
-    /// With those behind stars, which may stand for nothing.
-    fn of(pattern: &[char], places: BTreeSet<usize>) -> Self {
-        let mut all = BTreeSet::new();
-        for mut place in places {
-            while all.insert(place) && pattern.get(place) == Some(&'*') {
-                place += 1;
-            }
-        }
-        Self(all.into_iter().collect())
+    fn has(&self, place: usize) -> bool {
+        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    fn read(&self, pattern: &[char], letter: char) -> Self {
-        let next = self.0.iter().filter_map(|place| match pattern.get(*place)? {
-            '*' => Some(*place),
-            _ => fits_one(pattern, *place, letter),
-        });
-        Self::of(pattern, next.collect())
+    fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    fn is_end(&self, pattern: &[char]) -> bool {
-        self.0.last() == Some(&pattern.len())
+    /// In order.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let bits = std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)));
+            bits.take_while(|rest| *rest != 0).map(move |rest| at * 64 + rest.trailing_zeros() as usize)
+        })
     }
-}
-
-/// Letters, one at least of all that lead on from a state to the same: those that stand for themselves at one of its
-/// places, and another; where a class is among them, the first letter of each stretch between two that are named.
-fn letters(state: &[Places], patterns: &[Vec<char>]) -> BTreeSet<char> {
-    let (mut letters, mut has_class) = (BTreeSet::new(), false);
-    for (places, pattern) in state.iter().zip(patterns) {
-        for place in &places.0 {
-            match pattern.get(*place) {
-                None | Some('*' | '?') => {}
-                Some('[') => match class(pattern, *place) {
-                    Some((members, _, _)) => {
-                        has_class = true;
-                        letters.extend(members);
-                    }
-                    None => drop(letters.insert('[')),
-                },
-                Some(letter) => drop(letters.insert(*letter)),
-            }
-        }
-    }
-    if has_class {
-        let behind: Vec<char> = letters.iter().filter_map(|letter| (*letter..=char::MAX).nth(1)).collect();
-        letters.extend(behind);
-        letters.insert('\0');
-    } else {
-        letters.extend(('a'..=char::MAX).find(|letter| !letters.contains(letter)));
-    }
-    letters
 }
 
 #[cfg(test)]

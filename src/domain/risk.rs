@@ -107,12 +107,27 @@ pub struct Risks {
 }
 
 impl Risks {
-    /// The risk of a grant of `pattern` in a directive that acknowledges these levels, each for itself and what is milder.
-    /// `None` where there are no levels.
-    #[must_use]
-    pub fn of(&self, pattern: &str, acknowledged: &[&str]) -> Option<Risk> {
-        let judged = self.tables.iter().filter_map(|table| {
-            let rank = table.rank_of_grant(pattern)?;
+    /// The risk of each grant in a directive that acknowledges these levels, each for itself and what is milder; `None`
+    /// where there are no levels. Says in the grant of what level it is, where that level calls for anything.
+    pub fn judge(&self, grants: &mut [Grant], acknowledged: &[&str]) -> Vec<Option<Risk>> {
+        let judge = |grant: &mut Grant| {
+            let ranks = self.ranks(&grant.capability);
+            let risk = self.strictest(&ranks, &[]).filter(|risk| risk.policy > RiskPolicy::Allow);
+            grant.risk = risk.map(|risk| risk.level);
+            self.strictest(&ranks, acknowledged)
+        };
+        grants.iter_mut().map(judge).collect()
+    }
+
+    /// The rank of a grant of `pattern` by each of the tables.
+    fn ranks(&self, pattern: &str) -> Vec<Option<Rank>> {
+        self.tables.iter().map(|table| table.rank_of_grant(pattern)).collect()
+    }
+
+    /// Of what the tables say, what asks for most.
+    fn strictest(&self, ranks: &[Option<Rank>], acknowledged: &[&str]) -> Option<Risk> {
+        let judged = self.tables.iter().zip(ranks).filter_map(|(table, rank)| {
+            let rank = (*rank)?;
             let level = table.levels.get(rank.1)?.name.clone();
             let acknowledged = acknowledged.iter().filter_map(|name| table.named(name)).any(|known| known >= rank);
             Some(Risk { level, policy: rank.0, acknowledged })
@@ -128,14 +143,6 @@ impl Risks {
     pub fn levels(&self) -> impl Iterator<Item = &str> + Clone {
         self.tables.iter().flat_map(|table| &table.levels).map(|level| level.name.as_str())
     }
-
-    /// Says in each grant of what level it is, where that level calls for anything.
-    pub fn mark(&self, grants: &mut [Grant]) {
-        for grant in grants {
-            let risk = self.of(&grant.capability, &[]).filter(|risk| risk.policy > RiskPolicy::Allow);
-            grant.risk = risk.map(|risk| risk.level);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -143,6 +150,10 @@ mod tests {
     use super::*;
     use crate::domain::capability::matches;
     use proptest::prelude::*;
+
+    fn one(risks: &Risks, pattern: &str, acknowledged: &[&str]) -> Option<Risk> {
+        risks.judge(&mut [Grant::new(pattern, false)], acknowledged).pop().flatten()
+    }
 
     fn pattern() -> impl Strategy<Value = String> {
         let parts = vec!["a", "b", ".", ".", "*", "?", "[ab]", "[!a]"];
@@ -196,7 +207,7 @@ mod tests {
         ) {
             let known = format!("l{known}");
             let strict = |tables: Vec<RiskTable>| {
-                Risks { tables }.of(&grant, &[&known]).map(|risk| risk.calls_for())
+                one(&Risks { tables }, &grant, &[&known]).map(|risk| risk.calls_for())
             };
             let alone = strict(vec![own.clone()]);
             prop_assert!(strict(vec![own, project]) >= alone);
@@ -217,7 +228,7 @@ mod tests {
         };
         let risks = Risks { tables: vec![table] };
         let told = |pattern: &str, known: &[&str]| {
-            let risk = risks.of(pattern, known).unwrap();
+            let risk = one(&risks, pattern, known).unwrap();
             (risk.level.clone(), risk.calls_for())
         };
         assert_eq!(told("rye.execute.tool.read", &[]), ("safe".into(), RiskPolicy::Allow));
@@ -228,6 +239,6 @@ mod tests {
             assert_eq!(told("rye.execute.*", &[known]).1, RiskPolicy::Allow, "{known}");
         }
         assert_eq!(told("rye.*", &["unrestricted"]).1, RiskPolicy::Allow);
-        assert_eq!(Risks::default().of("rye.*", &[]), None);
+        assert_eq!(one(&Risks::default(), "rye.*", &[]), None);
     }
 }

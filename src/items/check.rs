@@ -80,7 +80,7 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
             Ok(found) => {
                 // A file that another hides extends nothing where it is hidden.
                 let counts = |id: &&ItemId| {
-                    items.find(Kind::Directive, id.as_str()).is_ok_and(|found| items.file(found.item) == file)
+                    items.get(Kind::Directive, id.as_str()).is_some_and(|found| items.file(found.item) == file)
                 };
                 if let Some(circle) = id.filter(counts).and_then(|id| circle(items, id, found.item)) {
                     let message = format!("`extends` forms a cycle: {}", circle.join(" → "));
@@ -159,7 +159,7 @@ fn circle(items: &Items, id: &ItemId, next: &Item) -> Option<Vec<String>> {
         }
         let text = items.read(next).ok()?;
         let extends = Directive::parse(&text, &items.file(next)).0.extends?;
-        next = items.find(Kind::Directive, &extends.value).ok()?.item;
+        next = items.get(Kind::Directive, &extends.value)?.item;
     }
 }
 

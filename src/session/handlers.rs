@@ -178,7 +178,7 @@ impl Setup {
 impl FileHandlers {
     fn new(setup: &Setup, items: &Items, directive: &str) -> Self {
         let roots = items.roots().iter().filter(|root| root.space != Space::System);
-        let own = items.find(Kind::Directive, directive).ok().map(|found| items.file(found.item));
+        let own = items.get(Kind::Directive, directive).map(|found| items.file(found.item));
         let files: Vec<PathBuf> = roots.map(|root| root.file(FILE)).chain(own).collect();
         let stamps = files.iter().map(|file| stamp(file)).collect();
         let read = items::Handlers::of_threads(items, directive);

@@ -103,7 +103,7 @@ impl Library for ItemLibrary<'_> {
 
     fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost> {
         // A file of that id comes first.
-        let is_file = self.items.find(Kind::Knowledge, id).is_ok();
+        let is_file = self.items.get(Kind::Knowledge, id).is_some();
         let transcript = if is_file { None } else { self.transcript(id) };
         transcript.unwrap_or_else(|| self.read(Kind::Knowledge, id, Knowledge::parse))
     }

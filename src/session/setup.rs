@@ -456,7 +456,7 @@ fn extensions(dirs: &Dirs, project: &Project, arguments: &Arguments) -> Extensio
 
 /// The model that a directive wishes for.
 fn wish(items: &Items, directive: &str) -> Option<ModelWish> {
-    let item = items.find(Kind::Directive, directive).ok()?.item;
+    let item = items.get(Kind::Directive, directive)?.item;
     let text = items.read(item).ok()?;
     Directive::parse(&text, &items.file(item)).0.model
 }

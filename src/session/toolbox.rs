@@ -275,7 +275,7 @@ fn listed(parameters: Value) -> Value {
 
 /// What the item of that id is to the built-in tool.
 fn claim(items: &Items, id: &str) -> Option<Claim> {
-    let found = items.find(Kind::Tool, id).ok()?;
+    let found = items.get(Kind::Tool, id)?;
     Some(match items.root(found.item).filter(|root| root.space == Space::System) {
         Some(root) => Claim::Described(format!("{root} {}", found.item.path)),
         None => Claim::Taken(items.file(found.item).display().to_string()),

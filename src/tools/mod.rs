@@ -394,7 +394,7 @@ impl Toolbox {
     async fn transcript_asked(&self, input: &serde_json::Value) -> Result<Option<ThreadId>, Failed> {
         let Some((id, thread)) = primary::transcript_asked(input) else { return Ok(None) };
         let shared = Arc::clone(&self.shared);
-        let is_file = off_loop(move |_| Ok(shared.items().find(Kind::Knowledge, &id).is_ok())).await?;
+        let is_file = off_loop(move |_| Ok(shared.items().get(Kind::Knowledge, &id).is_some())).await?;
         Ok((!is_file).then_some(thread))
     }
 

@@ -61,7 +61,7 @@ pub(super) fn fetch(items: &Items, fetch: &Fetch) -> Answer {
 
 fn read(items: &Items, kind: Option<Kind>, id: &str) -> Answer {
     let kinds = kind.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
-    let mut found: Vec<Found<'_>> = kinds.iter().filter_map(|kind| items.find(*kind, id).ok()).collect();
+    let mut found: Vec<Found<'_>> = kinds.iter().filter_map(|kind| items.get(*kind, id)).collect();
     let Some(one) = found.pop() else {
         let why = kinds.into_iter().filter_map(|kind| items.find(kind, id).err());
         return Err(Failed(why.map(|missing| format!("{missing}.")).collect::<Vec<_>>().join("\n")));

@@ -139,15 +139,15 @@ fn hooks(plan: &Plan, layers: &[&Layer], name: &str, continues: bool) -> Vec<Hoo
 
 /// Why nothing goes by a name.
 fn absent(items: &Items, name: &str, directive: &str) -> String {
-    let tool = items.find(Kind::Tool, name).is_ok() || tools::ids().any(|id| id == name);
-    if tool && items.find(Kind::Knowledge, name).is_err() {
+    let tool = items.get(Kind::Tool, name).is_some() || tools::ids().any(|id| id == name);
+    if tool && items.get(Kind::Knowledge, name).is_none() {
         return format!("it is a tool, but no permission of `{directive}` grants {}", to_execute(name));
     }
     match items.find(Kind::Knowledge, name) {
         Ok(_) => format!(
             "it exists, but nothing adds it: neither `{directive}` nor what that extends names it in <context>, and no hook adds it"
         ),
-        Err(missing) if items.find(Kind::Directive, name).is_err() => missing.to_string(),
+        Err(missing) if items.get(Kind::Directive, name).is_none() => missing.to_string(),
         Err(_) => format!("it is a directive, and `{directive}` does not extend it"),
     }
 }

@@ -154,7 +154,7 @@ fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Fa
 fn stood_in(setup: &Setup, directive: &str, draft: &Draft) -> Draft {
     let mut draft = draft.clone();
     let items = setup.items();
-    let Ok(found) = items.find(Kind::Directive, directive) else { return draft };
+    let Some(found) = items.get(Kind::Directive, directive) else { return draft };
     let Ok(text) = items.read(found.item) else { return draft };
     let (directive, _told_elsewhere) = Directive::parse(&text, &items.file(found.item));
     let known = |name: &str| directive.inputs.iter().any(|input| input.name == name);

@@ -96,7 +96,7 @@ pub(super) fn chosen(setup: &Setup, items: &Items, directive: &str) -> (Chosen, 
     match setup.choose(items, directive) {
         Ok(chosen) => (chosen, None),
         Err(error) => {
-            let found = items.find(Kind::Directive, directive).ok();
+            let found = items.get(Kind::Directive, directive);
             let doubt = found.and_then(|found| setup.doubt(items, found.item)).unwrap_or_else(|| Problem {
                 file: None,
                 line: None,
@@ -160,7 +160,7 @@ pub(super) fn named(setup: &Setup, name: &str, draft: &Draft) -> Result<(String,
         let stored = stored(setup, &thread, None, Some(number))?;
         return Ok((format!("{thread}#{number}"), side(&stored)));
     }
-    if setup.items().find(Kind::Directive, name).is_ok() {
+    if setup.items().get(Kind::Directive, name).is_some() {
         let planned = planned(setup, name, draft, Commands::Asked)?;
         return Ok((name.to_owned(), Side::from(&planned.assembly)));
     }

@@ -90,6 +90,7 @@ mod tests {
     use super::super::Layer;
     use super::*;
     use crate::domain::Space;
+    use crate::domain::{Grant, Risk};
     use crate::items::Spaces;
     use crate::items::signature::TrustStore;
     use std::path::Path;
@@ -106,8 +107,12 @@ mod tests {
         (risks, problems.iter().map(ToString::to_string).collect())
     }
 
+    fn judged(risks: &Risks, pattern: &str) -> Risk {
+        risks.judge(&mut [Grant::new(pattern, false)], &[]).pop().flatten().unwrap()
+    }
+
     fn level(risks: &Risks, pattern: &str) -> String {
-        risks.of(pattern, &[]).unwrap().level
+        judged(risks, pattern).level
     }
 
     #[test]
@@ -142,7 +147,7 @@ mod tests {
         assert_eq!(level(&risks(&[(Space::User, milder)]).0, "rye.*"), "elevated");
         assert_eq!(level(&risks(&[(Space::Project, milder)]).0, "rye.*"), "unrestricted");
         let policy = "levels: {unrestricted: {policy: allow}}\n";
-        let risk = risks(&[(Space::Project, policy)]).0.of("rye.*", &[]).unwrap();
+        let risk = judged(&risks(&[(Space::Project, policy)]).0, "rye.*");
         assert_eq!(risk.policy, RiskPolicy::Block);
         let stricter =
             "classifications:\n- {id: ours, pattern: \"rye.fetch.knowledge.secret.*\", level: unrestricted}\n";

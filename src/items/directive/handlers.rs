@@ -44,7 +44,7 @@ impl Handlers {
     pub fn of_threads(items: &Items, id: &str) -> Self {
         let mut all = Self::read(items);
         // Where there is none, no thread begins.
-        let Ok(found) = items.find(Kind::Directive, id) else { return all };
+        let Some(found) = items.get(Kind::Directive, id) else { return all };
         let text = match items.read(found.item) {
             Ok(text) => text,
             Err(problem) => {

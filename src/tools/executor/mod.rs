@@ -117,7 +117,7 @@ pub(crate) fn resolve(items: &Items, item: &Item, project: &Path) -> Result<Chai
             return Err(format!("its chain of executors has more than {LONGEST_CHAIN} links"));
         }
         ids.push(next.clone());
-        let found = items.find(Kind::Tool, &next).ok();
+        let found = items.get(Kind::Tool, &next);
         // What is built in stands for these ids unless the project or the person replaces it.
         let replaced = found.as_ref().filter(|found| items.space(found.item) != Space::System);
         if replaced.is_none()
