@@ -1,82 +1,56 @@
-//! Bytes become server-sent events, whatever way they are cut.
+//! Bytes become server-sent events, whatever way they are cut, as WHATWG's HTML says (§9.2, "Server-sent events").
 //!
-//! Framing is the `eventsource-stream` crate's. Before it, bytes become text here: a letter cut in two waits for its
-//! other half, bytes that are no UTF-8 become `U+FFFD` (the crate would hold back everything after them), and text passes in
-//! small pieces of whole lines (the crate copies its whole buffer for every line, and reads the beginning of a line again
-//! with every piece of it). An event that the end of the stream cuts short is not reported, so whoever needs to know that an
-//! answer is whole must look for its end marker. An event that never ends is an error.
+//! Bytes that are no UTF-8 become `U+FFFD`. An event that the end of the stream cuts short is not reported, so whoever needs
+//! to know that an answer is whole must look for its end marker. An event that never ends is an error.
 
 use crate::domain::event::CallError;
-use eventsource_stream::{EventStream, EventStreamError};
-use futures_util::stream::{Stream, StreamExt};
+use futures_util::stream::Stream;
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-pub(crate) use eventsource_stream::Event as SseEvent;
-
-/// Bytes handed to the framing at once, where lines are shorter: small enough to copy per line.
-const PIECE: usize = 1024;
-
-/// Most bytes of one event. A provider's largest is a whole answer in one piece: as much as an answer may have, and what
-/// comes with it.
+/// Most bytes of one event, comments between its lines included. A provider's largest is a whole answer in one piece: as much
+/// as an answer may have, and what comes with it.
 const LARGEST: usize = 12 << 20;
 
+/// One event. Ids and times to try again after are for those that connect again by themselves, which costs money here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SseEvent {
+    /// `message`, where the stream does not say.
+    pub event: String,
+    pub data: String,
+}
+
 /// The events of `bytes`. Errors of the source pass through, and the stream ends where the source ends.
-pub(crate) fn events<S, B>(bytes: S) -> impl Stream<Item = Result<SseEvent, CallError>> + Send + Unpin
-where
-    S: Stream<Item = Result<B, CallError>> + Send + Unpin,
-    B: AsRef<[u8]> + Send + Unpin,
-{
-    EventStream::new(Texts::new(bytes, LARGEST)).map(|event| {
-        event.map_err(|error| match error {
-            EventStreamError::Transport(error) => error,
-            EventStreamError::Utf8(error) => super::http::protocol_error(&error.to_string()),
-            EventStreamError::Parser(error) => super::http::protocol_error(&error.to_string()),
-        })
-    })
+pub(crate) fn events<S>(bytes: S) -> SseEvents<S> {
+    SseEvents { source: bytes, framing: Framing::new(LARGEST) }
 }
 
-/// Whole lines out of any bytes, in pieces of about [`PIECE`].
-struct Texts<S> {
+#[derive(Debug)]
+pub(crate) struct SseEvents<S> {
     source: S,
-    /// Most bytes without an empty line.
-    largest: usize,
-    /// Decoded text, of which the first `given` bytes have been passed on and the first `whole` are whole lines.
-    batch: String,
-    given: usize,
-    whole: usize,
-    /// The beginning of a letter whose other bytes have not come: three bytes at most.
-    tail: Vec<u8>,
-    /// Bytes passed on since an empty line ended an event.
-    event: usize,
-    /// The last piece ended between the two signs of a line's end.
-    after_return: bool,
+    framing: Framing,
 }
 
-const LINE_ENDS: [char; 2] = ['\n', '\r'];
-
-impl<S, B> Stream for Texts<S>
+impl<S, B> Stream for SseEvents<S>
 where
     S: Stream<Item = Result<B, CallError>> + Unpin,
     B: AsRef<[u8]>,
 {
-    type Item = Result<String, CallError>;
+    type Item = Result<SseEvent, CallError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
+        let Self { source, framing } = &mut *self;
         loop {
-            if let Some(piece) = this.piece() {
-                if piece.is_empty() {
-                    continue;
-                }
-                return Poll::Ready(Some(Ok(piece)));
+            if let Some(event) = framing.whole.pop_front() {
+                return Poll::Ready(Some(Ok(event)));
             }
-            if this.event + this.batch.len() > this.largest {
-                let detail = format!("the provider sent an event of more than {} MB", this.largest >> 20);
+            if framing.size + framing.line.len() > framing.largest {
+                let detail = format!("the provider sent an event of more than {} MB", framing.largest >> 20);
                 return Poll::Ready(Some(Err(CallError::over_bounds(detail))));
             }
-            match ready!(Pin::new(&mut this.source).poll_next(context)) {
-                Some(Ok(bytes)) => this.take(bytes.as_ref()),
+            match ready!(Pin::new(&mut *source).poll_next(context)) {
+                Some(Ok(bytes)) => framing.take(bytes.as_ref()),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
@@ -84,97 +58,93 @@ where
     }
 }
 
-impl<S> Texts<S> {
-    fn new(source: S, largest: usize) -> Self {
-        Self {
-            source,
-            largest,
-            batch: String::new(),
-            given: 0,
-            whole: 0,
-            tail: Vec::new(),
-            event: 0,
-            after_return: false,
-        }
-    }
-
-    /// The next lines: as many as fit, and one at least. Afterwards only the beginning of a line is left.
-    fn piece(&mut self) -> Option<String> {
-        let lines = self.batch.get(self.given..self.whole).filter(|lines| !lines.is_empty())?;
-        let most = lines.floor_char_boundary(PIECE);
-        let fitting = lines.get(..most).and_then(|lines| lines.rfind(LINE_ENDS));
-        let end = fitting.or_else(|| lines.find(LINE_ENDS)).map_or(lines.len(), |at| at + 1);
-        let piece = lines.get(..end).unwrap_or(lines).to_owned();
-        self.given += piece.len();
-        if self.given == self.whole {
-            drop(self.batch.drain(..self.whole));
-            (self.given, self.whole) = (0, 0);
-        }
-        let after_return = std::mem::replace(&mut self.after_return, piece.ends_with('\r'));
-        let blank = piece.starts_with(LINE_ENDS) && !(after_return && piece.starts_with('\n'));
-        let ends = blank || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
-        self.event = if ends { 0 } else { self.event + piece.len() };
-        Some(without_padding(piece, after_return))
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        let known = self.batch.len();
-        self.decode(bytes);
-        let fresh = self.batch.get(known..).unwrap_or_default();
-        if let Some(at) = fresh.rfind(LINE_ENDS) {
-            self.whole = known + at + 1;
-        }
-    }
-
-    /// Appends `bytes` to the batch.
-    fn decode(&mut self, bytes: &[u8]) {
-        let joined;
-        let bytes = if self.tail.is_empty() {
-            bytes
-        } else {
-            let mut all = std::mem::take(&mut self.tail);
-            all.extend_from_slice(bytes);
-            joined = all;
-            &joined
-        };
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            self.batch.push_str(chunk.valid());
-            let invalid = chunk.invalid();
-            if invalid.is_empty() {
-                continue;
-            }
-            let unfinished =
-                chunks.peek().is_none() && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-            if unfinished {
-                self.tail = invalid.to_vec();
-            } else {
-                self.batch.push(char::REPLACEMENT_CHARACTER);
-            }
-        }
-    }
+/// What has been read of a stream.
+#[derive(Debug)]
+struct Framing {
+    /// Most bytes of one event.
+    largest: usize,
+    /// Events that nobody has taken yet.
+    whole: VecDeque<SseEvent>,
+    /// What the event whose lines come is called.
+    event: String,
+    /// Its lines so far; `None` before the first.
+    data: Option<String>,
+    /// The bytes of those lines and of comments among them.
+    size: usize,
+    /// The beginning of a line.
+    line: Vec<u8>,
+    /// The last byte was a `\r`: a `\n` now is the second half of that line's end.
+    after_return: bool,
+    /// Nothing was read: a byte order mark may come.
+    is_first: bool,
 }
 
-/// Whole lines without comments, and one blank line in the place of many: the framing takes long over each line. Behind a
-/// line that ended with a `\r`, of a comment its sign and its end stay: what follows may begin with a `\n`, which would be
-/// taken for the second half of that end.
-fn without_padding(piece: String, after_return: bool) -> String {
-    // However the line before ended, there is a blank line in three ends.
-    if piece.len() > 2 && piece.bytes().all(|byte| matches!(byte, b'\n' | b'\r')) {
-        return "\n\n".to_owned();
+impl Framing {
+    fn new(largest: usize) -> Self {
+        let (whole, event, line) = (VecDeque::new(), String::new(), Vec::new());
+        Self { largest, whole, event, data: None, size: 0, line, after_return: false, is_first: true }
     }
-    if !piece.starts_with(':') && !piece.contains("\n:") {
-        return piece;
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(first) = bytes.first() {
+            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+                bytes = bytes.get(1..).unwrap_or_default();
+                continue;
+            }
+            let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.line.extend_from_slice(bytes);
+                return;
+            };
+            let (line, rest) = bytes.split_at(end);
+            self.after_return = rest.first() == Some(&b'\r');
+            bytes = rest.get(1..).unwrap_or_default();
+            if self.line.is_empty() {
+                self.read(line);
+            } else {
+                self.line.extend_from_slice(line);
+                let mut line = std::mem::take(&mut self.line);
+                self.read(&line);
+                line.clear();
+                self.line = line;
+            }
+        }
     }
-    let says_something = |line: &&str| !line.starts_with(':') || line.contains('\r');
-    let first = piece.split_inclusive('\n').next().unwrap_or_default();
-    let kept = if after_return && !says_something(&first) { ":\n" } else { "" };
-    std::iter::once(kept).chain(piece.split_inclusive('\n').filter(says_something)).collect()
+
+    fn read(&mut self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line);
+        let line = if std::mem::take(&mut self.is_first) { line.trim_start_matches('\u{feff}') } else { &*line };
+        if line.is_empty() {
+            self.end();
+            return;
+        }
+        self.size += line.len() + 1;
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => match &mut self.data {
+                Some(data) => data.extend(["\n", value]),
+                None => self.data = Some(value.to_owned()),
+            },
+            "event" => value.clone_into(&mut self.event),
+            _ => {}
+        }
+    }
+
+    /// An empty line ends the event.
+    fn end(&mut self) {
+        let event = std::mem::take(&mut self.event);
+        self.size = 0;
+        if let Some(data) = self.data.take() {
+            let event = if event.is_empty() { "message".to_owned() } else { event };
+            self.whole.push_back(SseEvent { event, data });
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::stream::StreamExt;
     use proptest::prelude::*;
 
     /// The events' data when `bytes` come in pieces that end at `cuts`.
@@ -248,15 +218,23 @@ mod tests {
     #[test]
     fn an_event_without_an_end_is_an_error() {
         let told = |pieces: &[&str]| -> Vec<bool> {
-            let pieces: Vec<Result<Vec<u8>, CallError>> =
-                pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec())).collect();
-            let texts = Texts::new(futures_util::stream::iter(pieces), 20);
+            let source = pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec()));
+            let events = SseEvents { source: futures_util::stream::iter(source), framing: Framing::new(20) };
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            runtime.block_on(texts.take(6).map(|text| text.is_ok()).collect())
+            runtime.block_on(events.take(3).map(|event| event.is_ok()).collect())
         };
-        assert_eq!(told(&["data: a", "aaaaaaaaaaaaaaaaaaaa", "never"]).first(), Some(&false));
-        assert_eq!(told(&["data: aaaaa\n", "data: aaaaa\n", "x"])[..3], [true, true, false]);
-        assert_eq!(told(&["data: aaaaa\n\n", "data: aaaaa\r\n\r\n", "data: aaaaa\n", "\n", "x"]), [true; 4]);
+        assert!(!told(&["data: a", "aaaaaaaaaaaaaaaaaaaa", "never"])[0]);
+        assert!(!told(&["data: aaaaa\n", "data: aaaaa\n", "never"])[0]);
+        assert!(!told(&[": a\n"; 6])[0]);
+        let three = told(&["data: aaaaa\n\n", "data: aaaaa\r\n\r\n", "data: aaaaa\n", "\n", "x"]);
+        assert_eq!(three, [true; 3]);
+        assert_eq!(told(&["data: a\n\n", "data: aaaaaaaaaaaaaaaaaaaaa"])[..2], [true, false]);
+    }
+
+    #[test]
+    fn the_stream_is_read_as_the_standard_says() {
+        let read = read(b"\xef\xbb\xbfevent: one\nevent: two\ndata\nodd: line\nnothing\ndata:  x\nretry: soon\n\n\nevent: lost\n\ndata: y\n\n", &[]);
+        assert_eq!(read, [("two".into(), "\n x".into()), ("message".into(), "y".into())]);
     }
 
     proptest! {
