@@ -112,7 +112,8 @@ impl Framing {
 
     fn read(&mut self, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
-        let line = if std::mem::take(&mut self.is_first) { line.trim_start_matches('\u{feff}') } else { &*line };
+        let mark = if std::mem::take(&mut self.is_first) { "\u{feff}" } else { "" };
+        let line = line.strip_prefix(mark).unwrap_or(&line);
         if line.is_empty() {
             self.end();
             return;
@@ -233,8 +234,12 @@ mod tests {
 
     #[test]
     fn the_stream_is_read_as_the_standard_says() {
-        let read = read(b"\xef\xbb\xbfevent: one\nevent: two\ndata\nodd: line\nnothing\ndata:  x\nretry: soon\n\n\nevent: lost\n\ndata: y\n\n", &[]);
-        assert_eq!(read, [("two".into(), "\n x".into()), ("message".into(), "y".into())]);
+        let marked = b"\xef\xbb\xbfevent: one\nevent: two\ndata\nodd: line\nnothing\ndata:  x\nretry: soon\n\n\n";
+        let nameless = b"event: lost\n\ndata: y\n\n";
+        let expected = [("two".into(), "\n x".into()), ("message".into(), "y".into())];
+        assert_eq!(read(&[&marked[..], nameless].concat(), &[]), expected);
+        // One mark is none of the text; a second is.
+        assert_eq!(read(b"\xef\xbb\xbf\xef\xbb\xbfdata: x\n\ndata: y\n\n", &[]), [("message".into(), "y".into())]);
     }
 
     proptest! {
