@@ -8,7 +8,7 @@ use crate::app::export::{self, ExportError};
 use crate::domain::Record;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
-use crate::store::log;
+use crate::store::log::{self, ThreadLog};
 use crate::workbench::ExportForm;
 use crate::worker::protocol::FromWorker;
 use clap::Args;
@@ -66,57 +66,71 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
         };
     }
     let own = setup.layout.log(&id)?;
-    let mut writer = EventWriter::default();
-    let (mut from, mut printed) = (0, false);
-    for page in log::pages(&own) {
-        let page = page?;
-        from = page.end;
-        for line in page.lines {
-            if let Some(record) = &line.record
-                && !print(&mut writer, record, line.offset, arguments.json, &mut printed)?
-            {
-                return Ok(ExitCode::SUCCESS);
-            }
-        }
-    }
-    if !printed && !arguments.follow {
+    let mut printer = Printer { writer: EventWriter::default(), json: arguments.json, from: 0, printed: false };
+    let mut goes_on = printer.log(&own)?;
+    if goes_on && !printer.printed && !arguments.follow {
         let _closed = writeln!(err(), "nothing was said in {id} yet");
     }
-    if arguments.follow {
+    if goes_on && arguments.follow {
         let launcher = setup.launcher()?;
         runtime()?.block_on(async {
-            let Ok(mut client) = launcher.find(&id, from).await else { return Ok(()) };
-            while let Some(message) = client.next().await {
-                if let FromWorker::Event { offset, record, .. } = message
-                    && !print(&mut writer, &record, offset, arguments.json, &mut printed)?
-                {
-                    return Ok(());
+            let Ok(mut client) = launcher.find(&id, printer.from).await else { return Ok(()) };
+            while goes_on && let Some(message) = client.next().await {
+                if let FromWorker::Event { offset, next_offset, record } = message {
+                    goes_on = printer.event(&record, offset, next_offset)?;
                 }
             }
             Ok::<_, Failure>(())
         })?;
+        if goes_on {
+            // A worker that ends lets nobody in, and one that died has told nobody what it wrote last.
+            printer.log(&own)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one event, which not every one needs; false when nobody reads any more.
-fn print(
-    writer: &mut EventWriter,
-    record: &Record,
-    offset: u64,
+/// Prints a log as far as it goes.
+struct Printer {
+    writer: EventWriter,
     json: bool,
-    printed: &mut bool,
-) -> Result<bool, Failure> {
-    let mut text = Vec::new();
-    let made = if json {
-        json_line(&mut text, &EventLine { schema: EventLine::SCHEMA, offset, record })
-    } else {
-        writer.write(&mut text, &record.event)
-    };
-    *printed |= !text.is_empty();
-    let mut output = out();
-    let result = made.and_then(|()| output.write_all(&text)).and_then(|()| output.flush());
-    let gone = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
-    written(result)?;
-    Ok(!gone)
+    /// Where the log goes on behind what was printed.
+    from: u64,
+    /// Whether there was anything to print.
+    printed: bool,
+}
+
+impl Printer {
+    /// Prints what the log holds by now; false when nobody reads any more.
+    fn log(&mut self, own: &ThreadLog) -> Result<bool, Failure> {
+        for page in log::pages_from(own, self.from) {
+            let page = page?;
+            for line in page.lines {
+                if let Some(record) = &line.record
+                    && !self.event(record, line.offset, line.next_offset)?
+                {
+                    return Ok(false);
+                }
+            }
+            self.from = page.end;
+        }
+        Ok(true)
+    }
+
+    /// Prints one event, which not every one needs; false when nobody reads any more.
+    fn event(&mut self, record: &Record, offset: u64, next_offset: u64) -> Result<bool, Failure> {
+        self.from = next_offset;
+        let mut text = Vec::new();
+        let made = if self.json {
+            json_line(&mut text, &EventLine { schema: EventLine::SCHEMA, offset, record })
+        } else {
+            self.writer.write(&mut text, &record.event)
+        };
+        self.printed |= !text.is_empty();
+        let mut output = out();
+        let result = made.and_then(|()| output.write_all(&text)).and_then(|()| output.flush());
+        let gone = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
+        written(result)?;
+        Ok(!gone)
+    }
 }

@@ -308,7 +308,15 @@ fn line_end(file: &mut File, from: u64) -> std::io::Result<u64> {
 /// # Errors
 /// [`StoreError::Io`], as the last item.
 pub fn pages(log: &ThreadLog) -> impl Iterator<Item = Result<LogPage, StoreError>> {
-    let mut from = Some(0);
+    pages_from(log, 0)
+}
+
+/// The same from `from` on, where a line begins.
+///
+/// # Errors
+/// [`StoreError::Io`], as the last item.
+pub fn pages_from(log: &ThreadLog, from: u64) -> impl Iterator<Item = Result<LogPage, StoreError>> {
+    let mut from = Some(from);
     std::iter::from_fn(move || {
         let page = read_forward(log, from?, WHOLE);
         from = page.as_ref().ok().map(|page| page.end);

@@ -5,7 +5,8 @@
 
 use super::client::Client;
 use super::code_pages;
-use super::server::{Hub, Presence};
+use super::presence::Presence;
+use super::server::Hub;
 use super::socket;
 use crate::domain::event::EndReason;
 use crate::domain::{
@@ -360,8 +361,10 @@ async fn end_when_idle(hub: Hub, handle: Handle, patience: Patience) {
             changed = presence.changed() => if changed.is_err() { return },
             changed = state.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(wait), if (rests || asks) && present.clients == 0 => {
-                handle.leave(EndReason::Idle).await;
-                return;
+                if hub.end_alone() {
+                    handle.leave(EndReason::Idle).await;
+                    return;
+                }
             }
         }
     }

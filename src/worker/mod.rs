@@ -11,6 +11,7 @@ pub mod detached;
 pub mod host;
 pub mod launch;
 mod outbox;
+pub mod presence;
 pub mod protocol;
 pub mod server;
 mod socket;

@@ -8,6 +8,7 @@
 
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
+use super::presence::{Admission, Presence};
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, decides};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
@@ -68,26 +69,14 @@ struct Shared {
     log: ThreadLog,
     /// What a client has to say to approve calls; without it nobody may over the socket.
     secret: Option<SecretString>,
-    presence: watch::Sender<Presence>,
+    admission: Admission,
     state: watch::Sender<Option<State>>,
     live: Mutex<Live>,
-    /// Clients that may look at a time.
-    most_clients: usize,
     connections: Arc<Semaphore>,
     incoming: Share,
     /// See [`Outbox::among`].
     outboxes: Arc<()>,
     large: Semaphore,
-}
-
-/// Who is looking, and how the last one left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Presence {
-    pub clients: usize,
-    /// Whether there has ever been one.
-    pub ever: bool,
-    /// Whether the last one to leave said goodbye.
-    pub orderly: bool,
 }
 
 #[derive(Debug, Default)]
@@ -115,16 +104,14 @@ impl Hub {
         most_clients: usize,
     ) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
-        let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
         let shared = Shared {
             thread_id,
             log,
             secret,
-            presence,
+            admission: Admission::new(most_clients),
             state,
             live,
-            most_clients,
             connections: Arc::new(Semaphore::new(most_clients + UNIDENTIFIED)),
             incoming: Share::of(MOST_INCOMING),
             outboxes: Arc::default(),
@@ -140,7 +127,7 @@ impl Hub {
     /// Changes when a client comes or goes.
     #[must_use]
     pub fn presence(&self) -> watch::Receiver<Presence> {
-        self.shared.presence.subscribe()
+        self.shared.admission.watch()
     }
 
     /// How the thread stands; changes whenever that does.
@@ -184,7 +171,7 @@ impl Hub {
     }
 
     fn full(&self) -> String {
-        format!("{} clients are connected to this thread, the limit (max_clients)", self.shared.most_clients)
+        format!("{} clients are connected to this thread, the limit (max_clients)", self.shared.admission.most)
     }
 
     async fn serve_socket(self, stream: UnixStream, handle: Handle) {
@@ -376,8 +363,11 @@ impl Hub {
             }
             None => return,
         };
-        if !self.enters() {
-            outbox.push(FromWorker::Refused { reason: self.full() });
+        if !self.shared.admission.enter() {
+            // Whoever comes to a worker that ends finds nobody, and starts the next one.
+            if !self.shared.admission.is_over() {
+                outbox.push(FromWorker::Refused { reason: self.full() });
+            }
             return;
         }
         outbox.push(FromWorker::Hello {
@@ -450,23 +440,12 @@ impl Hub {
         if let Some(id) = foreground {
             let _ended = handle.ask(Command::ForegroundOver { id, code: None }).await;
         }
-        self.shared.presence.send_modify(|presence| {
-            presence.clients -= 1;
-            presence.orderly = orderly;
-        });
+        self.shared.admission.leave(orderly);
     }
 
-    /// Counts a client, unless there are as many as may be.
-    fn enters(&self) -> bool {
-        let most = self.shared.most_clients;
-        self.shared.presence.send_if_modified(|presence| {
-            let enters = presence.clients < most;
-            if enters {
-                presence.clients += 1;
-                presence.ever = true;
-            }
-            enters
-        })
+    /// Lets nobody in from here on, unless somebody is there; whether nobody is.
+    pub(super) fn end_alone(&self) -> bool {
+        self.shared.admission.end_alone()
     }
 
     /// Sends the log from `from` on, then puts the client among those that hear everything.
@@ -537,9 +516,10 @@ impl Hub {
         }
     }
 
-    /// Tells every client that the worker ends, and waits until they have been sent everything.
+    /// Tells every client that the worker ends, and waits until they have been sent everything. Nobody is let in any more.
     pub async fn bye(&self, reason: &str) {
         const PATIENCE: Duration = Duration::from_millis(500);
+        self.shared.admission.end();
         self.live().over = Some(reason.to_owned());
         self.tell(|outbox| outbox.push(FromWorker::Bye { reason: reason.to_owned() }));
         let outboxes: Vec<Outbox> = self.live().clients.iter().map(|(_, outbox)| outbox.clone()).collect();
