@@ -2,6 +2,7 @@
 
 use crate::support::scripted_project::{Project, calls_bash};
 use crate::support::terminal;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -126,6 +127,26 @@ fn a_keeper_that_is_killed_while_it_waits_is_replaced() {
     assert_eq!(step["outcome"], "unchanged", "{step}");
     let first = fs::read_to_string(project.home.path().join("keeper")).unwrap();
     assert_ne!(step["said"], first.as_str());
+}
+
+/// An order that nobody has read is given to another keeper.
+#[test]
+fn a_keeper_that_is_killed_before_it_reads_an_order_is_replaced() {
+    let handlers = "handlers:\n- id: first\n  stage: input\n  command: [sh, -c, \"echo $PPID > ../keeper\"]\n\
+                    - id: second\n  stage: tool_result\n  command: [sh, -c, \"echo $PPID >&2\"]\n";
+    let stops = calls_bash("kill -STOP $(cat ../keeper); touch ../stopped");
+    let project = Project::with(handlers, &stops).trusted();
+    let (keeper, stopped) = (project.home.path().join("keeper"), project.home.path().join("stopped"));
+    let first = std::thread::spawn(move || {
+        terminal::poll("it stands still", || stopped.exists());
+        let first = fs::read_to_string(keeper).unwrap();
+        terminal::kill(Pid::from_raw(first.trim().parse().unwrap()).unwrap(), Signal::KILL);
+        first
+    });
+    let id = project.run("hello");
+    let step = project.event(&id, "result_prepared")["steps"][0].clone();
+    assert_eq!(step["outcome"], "unchanged", "{step}");
+    assert_ne!(step["said"], first.join().unwrap().as_str());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Environment;
 use super::command::{Ended, Finished, Keeper, Launch, ending};
 use super::keeper::{Order, serves_again};
-use super::reusable_keeper::ReusableKeeper;
+use super::reusable_keeper::{ReusableKeeper, Run};
 use super::sandbox::Confinement;
 use crate::domain::Persona;
 use crate::domain::event::Process;
@@ -118,7 +118,19 @@ impl Program {
     ) -> (Result<(Value, String), String>, Option<ReusableKeeper>) {
         let question = question.to_string().into_bytes();
         let (words, folder, confinement) = (self.words.clone(), self.folder.clone(), self.confinement.clone());
-        let (finished, keeper) = keeper.run(Order { words, folder, confinement }, &question).await;
+        let order = Order { words, folder, confinement };
+        let run = match keeper.run(&order, &question).await {
+            // Somebody ended it while it waited.
+            Run::NotTaken(_) => match self.keeper() {
+                Ok(another) => another.run(&order, &question).await,
+                Err(error) => return (Err(error), None),
+            },
+            run @ Run::Ended(..) => run,
+        };
+        let (finished, keeper) = match run {
+            Run::Ended(finished, keeper) => (finished, keeper),
+            Run::NotTaken(why) => (Err(why), None),
+        };
         (finished.map_err(|failed| failed.0).and_then(|finished| self.answer(finished)), keeper)
     }
 

@@ -27,6 +27,18 @@ pub struct ReusableKeeper {
     socket: UnixStream,
 }
 
+/// What became of a command.
+pub(super) enum Run {
+    /// It is over, or the keeper went away with it; with the keeper, if it serves another one.
+    Ended(Result<Finished, Failed>, Option<ReusableKeeper>),
+    /// The keeper was gone before it had read the order: nothing has begun.
+    NotTaken(Failed),
+}
+
+fn gone(error: &io::Error) -> Failed {
+    Failed(format!("waiting for the command failed: its keeper is gone ({error})"))
+}
+
 impl ReusableKeeper {
     /// Starts one in `folder`, by `program`, which is this program. Its commands get this environment.
     ///
@@ -51,22 +63,23 @@ impl ReusableKeeper {
         matches!(recv(&self.socket, &mut [0_u8], flags), Err(rustix::io::Errno::AGAIN))
     }
 
-    /// Runs a command to its end, with itself for the next one, if it serves one.
-    ///
-    /// # Errors
-    /// Why it was not started.
-    pub(super) async fn run(mut self, order: Order, input: &[u8]) -> (Result<Finished, Failed>, Option<Self>) {
+    /// Runs a command to its end.
+    pub(super) async fn run(mut self, order: &Order, input: &[u8]) -> Run {
         match self.run_one(order, input).await {
-            Ok((finished, again)) => (finished.map_err(Failed), again.then_some(self)),
-            Err(error) => (Err(Failed(format!("waiting for the command failed: its keeper is gone ({error})"))), None),
+            Ok((finished, again)) => Run::Ended(finished.map_err(Failed), again.then_some(self)),
+            // A socket tells so of what its other end had not read when it was closed.
+            Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+                Run::NotTaken(gone(&error))
+            }
+            Err(error) => Run::Ended(Err(gone(&error)), None),
         }
     }
 
-    async fn run_one(&mut self, order: Order, input: &[u8]) -> io::Result<(Result<Finished, String>, bool)> {
+    async fn run_one(&mut self, order: &Order, input: &[u8]) -> io::Result<(Result<Finished, String>, bool)> {
         let (its_input, feed) = io::pipe()?;
         let (results, its_output) = io::pipe()?;
         let (errors, its_errors) = io::pipe()?;
-        self.send(&order, [its_input.into(), its_output.into(), its_errors.into()]).await?;
+        self.send(order, [its_input.into(), its_output.into(), its_errors.into()]).await?;
         let mut feed = pipe::Sender::from_owned_fd(feed.into())?;
         let mut results = pipe::Receiver::from_owned_fd(results.into())?;
         let mut errors = pipe::Receiver::from_owned_fd(errors.into())?;
