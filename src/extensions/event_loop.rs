@@ -479,7 +479,6 @@ impl EventLoop {
             answer.took = milliseconds(started.elapsed());
             match come_to {
                 Ok(mut record) => {
-                    answer.took = record.get("ms").and_then(Plain::number).unwrap_or(answer.took);
                     answer.error = record.get("error").map(|error| this.problem(error));
                     answer.error.iter().for_each(|problem| this.complain(&answer.path, preview, problem));
                     let result = record.take("result").filter(|result| *result != Plain::Nothing);

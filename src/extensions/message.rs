@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Set when nobody waits for something any more.
@@ -19,6 +19,9 @@ pub(super) type Lost = Arc<AtomicBool>;
 /// 2026-11-25) than most handlers do, and a chain of ten would have to do it twenty times.
 const AWAKE: Duration = Duration::from_micros(40);
 
+/// So long of it they do nothing else: most handlers have answered by then, and to let others run takes longer than to look.
+const BUSY: Duration = Duration::from_micros(10);
+
 /// What comes within [`AWAKE`].
 pub(super) fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
@@ -26,10 +29,11 @@ pub(super) fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
         if let Some(found) = look() {
             return Some(found);
         }
-        if begun.elapsed() >= AWAKE {
-            return None;
+        match begun.elapsed() {
+            waited if waited >= AWAKE => return None,
+            waited if waited >= BUSY => thread::yield_now(),
+            _ => hint::spin_loop(),
         }
-        thread::yield_now();
     }
 }
 

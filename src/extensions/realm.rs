@@ -252,6 +252,9 @@ impl Realm {
     fn drain(&self) -> Result<(), Fault> {
         self.jobs()?;
         let lost = std::mem::take(&mut *self.rejections.borrow_mut());
+        if lost.is_empty() {
+            return Ok(());
+        }
         for (_, reason) in lost {
             self.enter(|ctx| {
                 let report: Function<'_> = self.modules.api(ctx)?.get("unhandledRejection")?;

@@ -54,23 +54,25 @@ function contextOf(extension, event, { systemPrompt }, ctxData) {
   return copy;
 }
 
+// What came of a handler has both fields of its own: what an extension did to the prototype of all objects has no say.
+const answered = (result) => ({ result, error: undefined });
+const failed = (error) => ({ result: undefined, error });
+const failure = ({ path }, event, problem) => failed({ ...describeError(problem), path, event });
+
 /**
  * One handler, with everything around it: what came of it, or a promise of that where the handler gives one. Every
  * `await` costs the engine a round through its job queue, so nothing waits for a handler that answers at once.
  */
 function run(handler, event, value, ctxData, rule) {
   const { extension } = handler;
-  const started = now();
-  const done = (result, error) => ({ handler: handler.id, path: extension.path, ms: now() - started, result, error });
-  const failed = (problem) => done(undefined, { ...describeError(problem), path: extension.path, event });
-  if (isDisabled(extension.id)) return done(undefined, { message: "the extension is switched off", path: extension.path, event });
+  if (isDisabled(extension.id)) return failed({ message: "the extension is switched off", path: extension.path, event });
   setOwner(extension.id);
   try {
     const result = handler.run(value, rule.withoutContext ? undefined : contextOf(extension, event, value, ctxData));
-    if (typeof result?.then === "function") return NativePromise.resolve(result).then((answer) => done(answer), failed);
-    return done(result);
+    if (typeof result?.then !== "function") return answered(result);
+    return NativePromise.resolve(result).then(answered, (problem) => failure(extension, event, problem));
   } catch (problem) {
-    return failed(problem);
+    return failure(extension, event, problem);
   }
 }
 
@@ -97,6 +99,9 @@ export async function callOperations(id, { command, cwd, signal, timeout, env },
   return { exitCode: outcome?.exitCode ?? null };
 }
 
+/** What crosses where nothing came of a handler. */
+const NOTHING = Object.freeze({});
+
 /**
  * One handler. The answer, and for events that are changed in place, the value as it is now; a promise of that where the
  * handler gives one. An embedder that reads values itself gives `isSame(field, value)`, which tells whether a field is still
@@ -109,28 +114,35 @@ export function callHandler(id, event, value, ctxData, isSame, takeMessages) {
   const seen = dress(event, value, ctxData);
   const edited = EDITED[event];
   const edits = edited && editsOf(seen, edited);
-  const record = ({ result, error, ms, path }) => {
-    if (error) return { error, ms, path };
-    try {
-      if (takeMessages && (result === undefined || result === null || isPlain(result))) {
-        const answered = own(result, "messages");
-        if (answered !== null && takeMessages(answered === undefined ? seen.messages : answered)) {
-          return { result: answered === undefined ? result : undefined, taken: true, ms, path };
-        }
-      }
-      // What is large is read by an embedder that reads values itself, which needs no copy of it.
-      const told = { result: isSame && LARGE.includes(event) ? result : crossing(event, result), ms, path };
-      if (edits) told.result = withEdits(told.result, edits(edited.some((name) => own(result, name) !== undefined)));
-      // What is answered counts before what was changed in place, and need not cross twice.
-      const field = IN_PLACE[event];
-      if (field !== undefined && own(result, field) === undefined && !isSame?.(field, seen[field])) told.value = isSame ? seen[field] : plain(seen[field]);
-      return told;
-    } catch (problem) {
-      return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
-    }
-  };
   const came = run(handler, event, seen, ctxData, ruleFor(event));
-  return came instanceof NativePromise ? came.then(record) : record(came);
+  const { path } = handler.extension;
+  if (came instanceof NativePromise) return came.then((came) => told(came, event, path, seen, edits, isSame, takeMessages));
+  return told(came, event, path, seen, edits, isSame, takeMessages);
+}
+
+/** What crosses of what came of a handler. */
+function told(came, event, path, seen, edits, isSame, takeMessages) {
+  if (came.error !== undefined) return { error: came.error };
+  const { result } = came;
+  const isSilent = result === undefined || result === null;
+  try {
+    if (takeMessages && (isSilent || isPlain(result))) {
+      const messages = own(result, "messages");
+      if (messages !== null && takeMessages(messages === undefined ? seen.messages : messages)) {
+        return { result: messages === undefined ? result : undefined, taken: true };
+      }
+    }
+    const field = IN_PLACE[event];
+    // What is answered counts before what was changed in place, and need not cross twice.
+    const isChanged = field !== undefined && own(result, field) === undefined && !isSame?.(field, seen[field]);
+    if (isSilent && !edits && !isChanged) return NOTHING;
+    // What is large is read by an embedder that reads values itself, which needs no copy of it.
+    let answer = isSame && LARGE.includes(event) ? result : crossing(event, result);
+    if (edits) answer = withEdits(answer, edits(EDITED[event].some((name) => own(result, name) !== undefined)));
+    return isChanged ? { result: answer, value: isSame ? seen[field] : plain(seen[field]) } : { result: answer };
+  } catch (problem) {
+    return { error: { message: `its answer cannot be used: ${problem.message}`, path, event } };
+  }
 }
 
 /** What was edited in place beside what was answered, which counts before it. */
@@ -155,9 +167,17 @@ export async function stepChain(id) {
   const chain = chains.get(id);
   const handler = chain?.list.shift();
   if (!handler) return { stop: true };
-  const { rule, event } = chain;
+  const { rule } = chain;
   chain.state ??= rule.start(chain.payload);
-  return settle(chain, await run(handler, event, rule.event(chain.state), chain.ctxData, rule));
+  return step(chain, handler);
+}
+
+/** Asks a handler of a chain, and folds what it answers into that. */
+async function step(chain, handler) {
+  const { rule, event, state, ctxData } = chain;
+  const started = now();
+  const came = await run(handler, event, rule.event(state), ctxData, rule);
+  return settle(chain, { handler: handler.id, path: handler.extension.path, ms: now() - started, ...came });
 }
 
 /** Folds what a handler answered into the chain. */
@@ -207,8 +227,7 @@ export async function dispatch(event, payload = {}, ctxData = {}, filter) {
   const chain = chains.get(id);
   if (list.length > 0) chain.state = chain.rule.start(chain.payload);
   while (chain.list.length > 0) {
-    const handler = chain.list.shift();
-    settle(chain, await run(handler, event, chain.rule.event(chain.state), ctxData, chain.rule));
+    await step(chain, chain.list.shift());
   }
   return closeChain(id);
 }
