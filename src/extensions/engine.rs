@@ -2,7 +2,7 @@
 
 use super::event_loop::EventLoop;
 use super::host::Settled;
-use super::message::{Lost, Message, soon};
+use super::message::{ASKED, Lost, Message, soon};
 use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
 use super::realm::EngineError;
 use super::settings::{Policy, Settings};
@@ -128,7 +128,7 @@ impl Engine {
         let (reply, mut answer) = oneshot::channel();
         let mut wish = Wish { messages: self.messages.clone(), lost: Lost::default(), is_answered: false };
         self.send(Message::Ask { ask, preview, lost: Lost::clone(&wish.lost), reply })?;
-        let answer = match soon(|| answer.try_recv().ok()) {
+        let answer = match soon(ASKED, || answer.try_recv().ok()) {
             Some(answer) => Ok(answer),
             None => answer.await.or(Err(EngineError::Gone)),
         };

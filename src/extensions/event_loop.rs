@@ -7,7 +7,7 @@ mod handlers;
 use self::handlers::Reusable;
 use super::files;
 use super::host::{self, PROCESS, READING, Settled};
-use super::message::{Lost, Message, soon};
+use super::message::{AWAKE, Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::outside::Asker;
 use super::place::Problem;
@@ -110,7 +110,7 @@ impl EventLoop {
     pub(super) fn run(&mut self, incoming: &Receiver<Message>) {
         loop {
             let wakes = self.pending.iter().map(|one| one.end).chain(self.realm.next_timer()).min();
-            let message = match (soon(|| incoming.try_recv().ok()), wakes) {
+            let message = match (soon(AWAKE, || incoming.try_recv().ok()), wakes) {
                 (Some(message), _) => Ok(message),
                 (None, None) => incoming.recv().map_err(RecvTimeoutError::from),
                 (None, Some(at)) => incoming.recv_timeout(at.saturating_duration_since(Instant::now())),

@@ -15,22 +15,26 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 /// Set when nobody waits for something any more.
 pub(super) type Lost = Arc<AtomicBool>;
 
-/// So long both sides look for the other before they sleep. To wake a thread takes longer (30 to 70 µs on two cores, seen on
-/// 2026-11-25) than most handlers do, and a chain of ten would have to do it twenty times.
-const AWAKE: Duration = Duration::from_micros(40);
+/// So long whoever asked looks for the answer before they sleep. To wake a thread takes longer (30 to 70 µs on two cores, seen on
+/// 2026-11-25) than most handlers do, and a chain of ten would have to do it twenty times. Nothing else of the thread goes on
+/// meanwhile.
+pub(super) const ASKED: Duration = Duration::from_micros(40);
+
+/// So long the engine looks for what it is asked next, which comes when whoever asked was woken.
+pub(super) const AWAKE: Duration = Duration::from_micros(120);
 
 /// So long of it they do nothing else: most handlers have answered by then, and to let others run takes longer than to look.
 const BUSY: Duration = Duration::from_micros(10);
 
-/// What comes within [`AWAKE`].
-pub(super) fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+/// What comes within this time.
+pub(super) fn soon<T>(within: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {
             return Some(found);
         }
         match begun.elapsed() {
-            waited if waited >= AWAKE => return None,
+            waited if waited >= within => return None,
             waited if waited >= BUSY => thread::yield_now(),
             _ => hint::spin_loop(),
         }
