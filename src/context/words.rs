@@ -31,7 +31,8 @@ pub fn kind(kind: LayerKind) -> &'static str {
         LayerKind::ProjectFile => "project file",
         LayerKind::Skills => "skills",
         LayerKind::DateCwd => "date, folder",
-        LayerKind::ExtensionSystem | LayerKind::ExtensionMessage => "extension",
+        // Of an extension, a program or a file: where it comes from is said beside it.
+        LayerKind::ExtensionSystem | LayerKind::ExtensionMessage => "handler",
         LayerKind::Prompt => "directive",
         LayerKind::History => "history",
         LayerKind::Summary => "summary",
