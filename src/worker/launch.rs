@@ -149,8 +149,8 @@ impl Launcher {
                     let start = threads.entry(id.clone()).or_default();
                     (start.secret, start.process) = (Some(secret), process);
                 }
-                // It is about to listen, or to end: look again.
-                FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
+                // It is about to listen, or to end, for which its extensions have ten seconds: look again.
+                FirstLine::Busy => tokio::time::sleep(Duration::from_millis(15 * u64::from(attempt + 1))).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
             }
         }
