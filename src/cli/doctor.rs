@@ -183,11 +183,11 @@ struct Answers {
 fn ask(tty: &Tty) -> Option<Answers> {
     const MOMENT: Duration = Duration::from_millis(200);
     let guard = Guard::enter(tty, false).ok()?;
-    let mut input = Input::start(tty).ok()?;
-    guard.ask().ok()?;
     let runtime = super::runtime().ok()?;
     let mut answers = Answers::default();
     runtime.block_on(async {
+        let mut input = Input::start(tty).ok()?;
+        guard.ask().ok()?;
         let listen = async {
             while let Some(event) = input.next().await {
                 match event {
@@ -206,7 +206,8 @@ fn ask(tty: &Tty) -> Option<Answers> {
             }
         };
         let _time_is_up = tokio::time::timeout(MOMENT, listen).await;
-    });
+        Some(())
+    })?;
     Some(answers)
 }
 

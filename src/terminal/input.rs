@@ -1,19 +1,28 @@
-//! Keys, pastes and the terminal's answers, read by a thread of its own.
+//! Keys, pastes and the terminal's answers, read as they come.
+//!
+//! The loop that draws reads them itself: a reader on another thread would have to wake it for each key, which takes as long
+//! as drawing half a frame.
 
 use super::tty::Tty;
 use crate::commands::{Key, KeyCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, PipeReader, PipeWriter, Read};
-use std::thread::JoinHandle;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
 use termina::escape::csi::{Csi, DecModeSetting, DecPrivateMode, DecPrivateModeCode, Keyboard, Mode};
 use termina::escape::osc::{ColorOrQuery, DynamicColorNumber, Osc};
 use termina::event::{KeyCode as Code, KeyEventKind, Modifiers, MouseButton, MouseEventKind};
 use termina::{Event, Parser};
-use tokio::sync::mpsc;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, timeout_at};
 
 /// An escape byte with nothing behind it for this long is the Esc key.
-const ESCAPE_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 25_000_000 };
+const ESCAPE_AFTER: Duration = Duration::from_millis(25);
+/// As much is taken from the terminal at a time. Linux gives out no more than 4 KiB.
+const AT_A_TIME: usize = 16 * 1024;
 const ESCAPE: u8 = 0x1b;
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -43,95 +52,110 @@ pub enum InputEvent {
     Closed,
 }
 
-/// The reader. Dropping it stops the thread, so that another program can have the keyboard.
+/// The reader. While there is none, another program can have the keyboard.
 #[derive(Debug)]
 pub struct Input {
-    receiver: mpsc::Receiver<InputEvent>,
-    /// Closed to stop the thread.
-    stop: Option<PipeWriter>,
-    thread: Option<JoinHandle<()>>,
+    tty: AsyncFd<Arc<File>>,
+    decoder: Decoder,
+    /// When an escape byte that stands alone becomes the Esc key.
+    decides: Option<Instant>,
+    /// What has come and was not asked for yet.
+    events: VecDeque<InputEvent>,
+    buffer: Box<[u8]>,
+    closed: bool,
 }
 
 impl Input {
-    /// Starts reading.
+    /// Starts reading, in the runtime that it is called in.
     ///
     /// # Errors
-    /// When the thread cannot be started.
+    /// When the system cannot tell of this terminal's keys.
+    #[expect(deprecated, reason = "its successor is unsafe, for what may change its descriptor; a file does not")]
     pub fn start(tty: &Tty) -> io::Result<Self> {
-        let (sender, receiver) = mpsc::channel(1024);
-        let (stopped, stop) = io::pipe()?;
-        let input = tty.input();
-        let thread = std::thread::Builder::new().name("input".into()).spawn(move || {
-            if let Err(error) = read_on(&input, &stopped, &sender) {
-                tracing::info!(%error, "the terminal is gone");
-            }
-            let _program_gone = sender.blocking_send(InputEvent::Closed);
-        })?;
-        Ok(Self { receiver, stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            tty: AsyncFd::with_interest(tty.input(), Interest::READABLE)?,
+            decoder: Decoder::default(),
+            decides: None,
+            events: VecDeque::new(),
+            buffer: vec![0; AT_A_TIME].into(),
+            closed: false,
+        })
     }
 
-    /// The next event. Losing this future loses nothing.
+    /// The next event; none after [`InputEvent::Closed`]. Losing this future loses nothing.
     pub async fn next(&mut self) -> Option<InputEvent> {
-        self.receiver.recv().await
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            if self.closed {
+                return None;
+            }
+            // The runtime is told of keys when it rests, which it does not while others have work for the loop. And keys that
+            // it tells of may have been taken by whoever else has the terminal: reading would wait for the next ones.
+            if has_more(self.tty.get_ref()) {
+                self.read();
+                continue;
+            }
+            let come = async {
+                self.tty.readable().await?.clear_ready();
+                io::Result::Ok(())
+            };
+            let come = match self.decides {
+                Some(at) => timeout_at(at, come).await,
+                None => Ok(come.await),
+            };
+            match come {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => self.close(&error),
+                // What follows may have come while the loop was busy.
+                Err(_late) if has_more(self.tty.get_ref()) => {}
+                Err(_late) => self.nothing_more(),
+            }
+        }
     }
 
     /// An event that has already come.
     pub fn try_next(&mut self) -> Option<InputEvent> {
-        self.receiver.try_recv().ok()
-    }
-}
-
-impl Drop for Input {
-    fn drop(&mut self) {
-        self.receiver.close();
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
+        if self.events.is_empty() && !self.closed && has_more(self.tty.get_ref()) {
+            self.read();
         }
+        self.events.pop_front()
     }
-}
 
-/// Reads until the terminal or the program is gone, or reading is stopped.
-fn read_on(input: &File, stop: &PipeReader, sender: &mpsc::Sender<InputEvent>) -> io::Result<()> {
-    let mut decoder = Decoder::default();
-    let mut bytes = vec![0; 16 * 1024];
-    let mut events = Vec::new();
-    loop {
-        let (ready, gone, stopped) = {
-            let mut descriptors = [PollFd::new(input, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
-            let timeout = decoder.is_undecided().then_some(&ESCAPE_AFTER);
-            match poll(&mut descriptors, timeout) {
-                Err(rustix::io::Errno::INTR) => continue,
-                result => result?,
-            };
-            let state = descriptors[0].revents();
-            let gone = state.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-            (state.contains(PollFlags::IN), gone, !descriptors[1].revents().is_empty())
+    /// Takes what has come.
+    fn read(&mut self) {
+        let count = match self.tty.get_ref().as_ref().read(&mut self.buffer) {
+            Ok(0) => return self.close(&io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Err(error) => return self.close(&error),
         };
-        if stopped {
-            return Ok(());
-        }
-        if ready {
-            match { input }.read(&mut bytes) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => {
-                    decoder.feed(bytes.get(..count).unwrap_or_default(), &mut events);
-                    gather_burst(&mut events);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        } else if gone {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        } else {
-            decoder.nothing_more(&mut events);
-        }
-        for event in events.drain(..) {
-            if sender.blocking_send(event).is_err() {
-                return Ok(());
-            }
-        }
+        let mut events = Vec::new();
+        self.decoder.feed(self.buffer.get(..count).unwrap_or_default(), &mut events);
+        gather_burst(&mut events);
+        self.events.extend(events);
+        self.decides = self.decoder.is_undecided().then(|| Instant::now() + ESCAPE_AFTER);
     }
+
+    fn nothing_more(&mut self) {
+        let mut events = Vec::new();
+        self.decoder.nothing_more(&mut events);
+        self.events.extend(events);
+        self.decides = None;
+    }
+
+    fn close(&mut self, error: &io::Error) {
+        tracing::info!(%error, "the terminal is gone");
+        self.closed = true;
+        self.events.push_back(InputEvent::Closed);
+    }
+}
+
+/// Whether reading would give something now: keys, or that the terminal is gone.
+fn has_more(tty: &File) -> bool {
+    let mut descriptors = [PollFd::new(tty, PollFlags::IN)];
+    poll(&mut descriptors, Some(&Timespec::default())).is_ok_and(|count| count > 0)
 }
 
 /// Makes a paste of keys that came at once with an Enter among them and letters behind it: no hand types like that, but
