@@ -3,6 +3,7 @@
 //! The palette, the help screen, the hints in the status line and the `/` completion are all read from
 //! [`TABLE`] and [`Keymap`], so what they say is always true. What a command does is the workbench's business.
 
+mod default_keys;
 mod key;
 mod keymap;
 mod table;
