@@ -8,6 +8,7 @@ mod support;
 
 mod architecture;
 mod attachments;
+mod binary;
 mod bounds;
 mod budgets;
 mod bundles;
