@@ -116,6 +116,33 @@ fn a_killed_screen_costs_nothing() {
 }
 
 #[test]
+fn a_prompt_waits_for_a_worker_whose_handlers_have_not_ended() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let (own, go) = (home.home().join(".ai/config/agent"), home.project().join("go"));
+    std::fs::create_dir_all(&own).unwrap();
+    let waits = format!("while [ ! -e '{}' ]; do sleep 0.05; done", go.display());
+    let handlers = format!("handlers:\n- id: last\n  stage: session_shutdown\n  command: [sh, -c, \"{waits}\"]\n");
+    std::fs::write(own.join("pipeline.yaml"), handlers).unwrap();
+    let terminal = open(&home, &server);
+    terminal.send_keys("hello\r");
+    server.call().answer("Hello.");
+    terminal.wait_for("Hello.");
+    terminal.leave();
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("Hello.");
+    terminal.send_keys("again");
+    terminal.wait_for("› again");
+    terminal.send_keys("\r");
+    // Longer than any worker takes to begin or to end by itself.
+    terminal.wait_for("starting 6 s");
+    std::fs::write(go, "").unwrap();
+    server.call().answer("Welcome back.");
+    terminal.wait_for("Welcome back.");
+    terminal.leave();
+    home.wait_until_quiet();
+}
+
+#[test]
 fn a_screen_may_come_back_in_the_middle_of_an_answer() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = open(&home, &server);

@@ -28,6 +28,15 @@ const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "2"), ("MALLOC_MMAP_T
 /// A worker that has said nothing by then is given up.
 const START_WITHIN: Duration = Duration::from_secs(15);
 
+/// As often a worker is looked for that neither listens nor has ended.
+const TRIES: u32 = 40;
+
+/// How long after a try, counted from 0, the next one comes. A worker is about to listen, or it ends, for which its handlers
+/// have [`LAST_WORDS`](crate::engine::driver::LAST_WORDS); all pauses together are longer.
+fn pause(attempt: u32) -> Duration {
+    Duration::from_millis(15) * (attempt + 1)
+}
+
 /// The line a worker begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,7 +140,6 @@ impl Launcher {
     /// # Errors
     /// [`LaunchError`].
     pub async fn reach(&self, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
-        const TRIES: u32 = 40;
         let turn = self.started.turn(id);
         let _turn = turn.lock().await;
         for attempt in 0..TRIES {
@@ -149,8 +157,7 @@ impl Launcher {
                     let start = threads.entry(id.clone()).or_default();
                     (start.secret, start.process) = (Some(secret), process);
                 }
-                // It is about to listen, or to end, for which its extensions have ten seconds: look again.
-                FirstLine::Busy => tokio::time::sleep(Duration::from_millis(15 * u64::from(attempt + 1))).await,
+                FirstLine::Busy => tokio::time::sleep(pause(attempt)).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
             }
         }
@@ -214,5 +221,16 @@ impl Launcher {
             Ok(Err(error)) => Err(LaunchError::Start(error)),
             Err(_) => Err(LaunchError::Failed(format!("no answer within {} s", START_WITHIN.as_secs()))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::driver::LAST_WORDS;
+
+    #[test]
+    fn a_worker_has_the_time_to_end_that_its_handlers_have() {
+        assert!((0..TRIES).map(pause).sum::<Duration>() > LAST_WORDS + Duration::from_secs(1));
     }
 }

@@ -40,6 +40,7 @@ mod user_commands;
 pub use account::Budgets;
 pub use context::Planner;
 pub use inbox::Handle;
+pub use observe::LAST_WORDS;
 pub use preview::{Previewed, Subject, previewed};
 pub use run::{Driver, Ended, ModelRegistry, Settings};
 

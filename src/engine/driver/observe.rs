@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// So long is waited for those who are told what happened, when a thread ends.
-const LAST_WORDS: Duration = Duration::from_secs(10);
+pub const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// More is not told to those who do not keep up.
 const MOST_OBSERVED: usize = 1_000;
