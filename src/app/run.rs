@@ -147,13 +147,11 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
-    app.draw(&mut screen)?;
-    app.name_window(&mut guard)?;
-    app.pacer.drawn(Instant::now());
+    app.perform(effects);
+    app.begin(&mut guard, &mut screen, &mut input)?;
 
     app.tell(Level::Warning, setup.problems.iter().chain(&mistakes).map(ToString::to_string).chain(notice));
     app.tell(Level::Info, recording.into_iter());
-    app.perform(effects);
     app.performer.look_around(&setup, unseen, look);
     let (sender, mut changed) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
@@ -184,9 +182,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
             () = app.pacer.frame_due() => {
                 let _front = Foreground::enter();
                 app.fit(&tty)?;
-                app.draw(&mut screen)?;
-                app.name_window(&mut guard)?;
-                app.pacer.drawn(Instant::now());
+                app.show(&mut screen, &mut guard)?;
                 app.go_on();
                 let Some(id) = app.model.approval_in_view() else { continue };
                 app.update(Message::ApprovalDrawn { id });
@@ -333,6 +329,22 @@ impl App {
         if begun.elapsed() > SLOW {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
+        Ok(())
+    }
+
+    /// Shows the first frame, with what was typed ahead in it.
+    fn begin(&mut self, guard: &mut Guard, screen: &mut Screen, input: &mut Option<Input>) -> io::Result<()> {
+        if let Some(event) = input.as_mut().and_then(Input::try_next) {
+            self.model.quitting |= !self.listen(event, guard, screen, input)?;
+        }
+        self.show(screen, guard)
+    }
+
+    /// Brings what is there to the terminal.
+    fn show(&mut self, screen: &mut Screen, guard: &mut Guard) -> io::Result<()> {
+        self.draw(screen)?;
+        self.name_window(guard)?;
+        self.pacer.drawn(Instant::now());
         Ok(())
     }
 

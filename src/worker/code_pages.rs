@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// So long has a process done nothing before it gives code back. People who type pause for less.
-pub const REST: Duration = Duration::from_millis(500);
+pub const REST: Duration = Duration::from_secs(2);
 
 /// Gives back what this process has mapped of its program's code and constants, all of which can be read again from its
 /// file, if that is much. Does nothing where the system is not Linux or does not tell what is mapped.
