@@ -95,6 +95,10 @@ impl Input {
             // it tells of may have been taken by whoever else has the terminal: reading would wait for the next ones.
             if has_more(self.tty.get_ref()) {
                 self.read();
+                if self.events.is_empty() {
+                    // In the middle of a paste, which may have no end.
+                    tokio::task::yield_now().await;
+                }
                 continue;
             }
             let come = async {
@@ -405,6 +409,45 @@ fn key_code(code: Code) -> Option<KeyCode> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::Write as _;
+
+    /// A reader of what is written into a pipe.
+    fn of_pipe() -> (Input, io::PipeWriter) {
+        let (reader, writer) = io::pipe().unwrap();
+        let reader = Arc::new(File::from(std::os::fd::OwnedFd::from(reader)));
+        (Input::start(&Tty::into_file(&reader)).unwrap(), writer)
+    }
+
+    #[tokio::test]
+    async fn a_paste_without_an_end_does_not_hold_up_the_loop() {
+        let (mut input, mut writer) = of_pipe();
+        writer.write_all(PASTE_BEGIN).unwrap();
+        // As much as a pipe holds, and more than is read at a time.
+        writer.write_all("x".repeat(60_000).as_bytes()).unwrap();
+        tokio::select! {
+            biased;
+            event = input.next() => panic!("{event:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert!(has_more(input.tty.get_ref()), "others had their turn before all was read");
+    }
+
+    #[tokio::test]
+    async fn keys_come_before_whatever_else_is_ready() {
+        let (mut input, mut writer) = of_pipe();
+        for _ in 0..1_000 {
+            writer.write_all(b"k").unwrap();
+            tokio::select! {
+                biased;
+                event = input.next() => assert_eq!(event, Some(key(KeyCode::Char('k')))),
+                () = std::future::ready(()) => panic!("what was ready came first"),
+            }
+        }
+        writer.write_all(b"\x1b").unwrap();
+        assert_eq!(input.next().await, Some(key(KeyCode::Esc)));
+        drop(writer);
+        assert_eq!((input.next().await, input.next().await), (Some(InputEvent::Closed), None));
+    }
 
     fn decode(pieces: &[&[u8]]) -> Vec<InputEvent> {
         let (mut decoder, mut events) = (Decoder::default(), Vec::new());
