@@ -94,6 +94,50 @@ fn the_code_of_an_extension_answers_in_the_place_of_a_server() {
     assert!(project.home.project().join("made").exists());
 }
 
+/// `OWN`, which registers its provider when a thread begins, and takes it back where a file says so.
+fn late(project: &Project) -> String {
+    let gone = project.home.project().join("gone");
+    let begin = format!(
+        "export default (pi: any) => {{ pi.on(\"session_start\", async () => {{ if ((await import(\"node:fs\")).existsSync({:?})) return pi.unregisterProvider(\"own\");\n",
+        gone.display().to_string()
+    );
+    let body = OWN.replacen("export default (pi: any) => {\n", &begin, 1);
+    body.strip_suffix("};").unwrap().to_owned() + "}); };"
+}
+
+#[test]
+fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start_later() {
+    let project = own();
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    std::fs::write(&file, late(&project)).unwrap();
+    let listed = || project.levain(&["models"]).1.contains("own/small");
+    let notices = |told: &Value| -> Vec<String> {
+        let events = project.events(told["thread_id"].as_str().unwrap()).into_iter();
+        let notices = events.filter(|(event, _)| event == "notice");
+        notices.map(|(_, notice)| notice["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let scripted = || {
+        let (_, out, err) = project.levain(&["run", "--json", "--model", "scripted/demo", "hello"]);
+        notices(&serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap())
+    };
+    assert!(!listed());
+    assert_eq!(scripted(), ["own.ts: threads from here on know the provider own"]);
+    assert!(listed());
+    let (code, told, err) = run(&project, "hello");
+    assert_eq!((code, told["result"].as_str()), (0, Some("Small by own, key 20")), "{err}");
+    assert_eq!(notices(&told), [""; 0], "it is told once");
+    // It is taken back.
+    project.write("gone", "");
+    assert_eq!(scripted(), ["own.ts: threads from here on do not know the provider own"]);
+    assert!(!listed());
+    // An extension of the project could say it in its name.
+    std::fs::remove_file(project.home.project().join("gone")).unwrap();
+    project.write(".ai/extensions/e.ts", "export default () => {};");
+    let why = "e.ts of this project may run beside it, and a project sets no address and no key";
+    assert_eq!(scripted().pop(), Some(format!("own.ts: the provider own does not count: {why}")));
+    assert!(!listed());
+}
+
 #[test]
 fn an_extension_that_cannot_answer_says_why_and_ends_nothing_else() {
     let project = own();

@@ -79,6 +79,12 @@ impl Dirs {
         self.config.join("mcp-tokens")
     }
 
+    /// The cache of providers that extensions register.
+    #[must_use]
+    pub fn extension_providers(&self) -> PathBuf {
+        self.state.join("extension-providers.json")
+    }
+
     /// What the person signed in to with providers of extensions.
     #[must_use]
     pub fn logins(&self) -> PathBuf {

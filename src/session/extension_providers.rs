@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -27,6 +28,9 @@ const FORMS: [(&str, &str, &str); 4] = [
     ("google-generative-ai", "gemini", "/v1beta"),
 ];
 
+/// More providers of one file than this are not kept while a thread runs.
+const MOST: usize = 100;
+
 /// What was registered by files, and how they were then.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Cache(BTreeMap<PathBuf, Known>);
@@ -40,6 +44,88 @@ struct Known {
     providers: Vec<Value>,
 }
 
+impl Cache {
+    fn read(path: &Path) -> Self {
+        fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    /// Without it they are asked again the next time.
+    fn keep(&self, path: &Path) {
+        let kept = || -> io::Result<()> {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&file, self)?;
+            file.persist(path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        if let Err(error) = kept() {
+            tracing::warn!(%error, "the cache of providers of extensions");
+        }
+    }
+}
+
+/// Keeps what an extension registered while a thread ran, or that it took it back (without `config`): that counts for whatever
+/// starts from here on. True where it was not known so.
+///
+/// # Errors
+/// Why it does not count.
+pub(super) fn register(
+    extensions: &Extensions,
+    cache: &Path,
+    path: &Path,
+    (name, config): (&str, Option<&Value>),
+) -> Result<bool, String> {
+    let found = extensions.found();
+    // They share an engine, so nobody can tell who says it.
+    if let Some(other) = found.iter().find(|one| one.of_project) {
+        return Err(format!(
+            "{} of this project may run beside it, and a project sets no address and no key",
+            other.name
+        ));
+    }
+    if !found.iter().any(|one| one.path == path) {
+        return Err("its file is none of your extensions".to_owned());
+    }
+    let described = match config {
+        Some(Value::Object(config)) if config.get("oauth").is_some_and(Value::is_object) => {
+            return Err("its login is known only where it is registered at load".to_owned());
+        }
+        Some(Value::Object(config)) => {
+            let mut described = config.clone();
+            described.insert("name".to_owned(), name.into());
+            described.insert("path".to_owned(), path.display().to_string().into());
+            // Each engine counts them anew.
+            described.remove("extension");
+            let described = Value::Object(described);
+            let (_, problems) = file(&described, path).map_err(|(message, remedy)| format!("{message}; {remedy}"))?;
+            if let Some(problem) = problems.first() {
+                return Err(problem.message.clone());
+            }
+            Some(described)
+        }
+        Some(_) => return Err("it is described by no object".to_owned()),
+        None => None,
+    };
+    let mut all = Cache::read(cache);
+    let now = stamp(path);
+    let known = all.0.get_mut(path).filter(|known| Some((known.bytes, known.modified)) == now);
+    let Some(known) = known else {
+        return Err("its file was changed, or says registerProvider nowhere: start again".to_owned());
+    };
+    let of_name = |one: &Value| one.get("name").is_some_and(|other| other == name);
+    if described.as_ref() == known.providers.iter().find(|one| of_name(one)) {
+        return Ok(false);
+    }
+    known.providers.retain(|one| !of_name(one));
+    if described.is_some() && known.providers.len() >= MOST {
+        return Err(format!("its file has {MOST} others"));
+    }
+    known.providers.extend(described);
+    all.keep(cache);
+    Ok(true)
+}
+
 /// The providers of the person's own extensions, and what is wrong with them. Each mistake costs its provider.
 pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>, Vec<Problem>) {
     let own = extensions.found().into_iter().filter(|one| !one.of_project).map(|one| one.path);
@@ -47,7 +133,7 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
     if own.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let before: Cache = fs::read(cache).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let before = Cache::read(cache);
     let (mut now, mut problems) = (Cache::default(), Vec::new());
     let mut unknown = Vec::new();
     for path in own {
@@ -84,14 +170,8 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
             }
         }
     }
-    if now != before
-        && let Ok(text) = serde_json::to_vec(&now)
-    {
-        // Without it they are asked again the next time.
-        let kept = cache.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(cache, text));
-        if let Err(error) = kept {
-            tracing::warn!(%error, "the cache of providers of extensions");
-        }
+    if now != before {
+        now.keep(cache);
     }
     let mut files = Vec::new();
     for (path, known) in now.0 {

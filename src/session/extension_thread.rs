@@ -7,6 +7,7 @@ use super::entries::Entries;
 use super::extension_models;
 use super::extension_network::Network;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
+use super::extension_providers;
 use super::extension_text::{plain, styled};
 use super::extensions::Extensions;
 use super::model_registry::Models;
@@ -66,6 +67,8 @@ pub(super) struct ExtensionThread {
     layout: Layout,
     /// What the command line says of them is asked of it.
     pub(super) extensions: Extensions,
+    /// The cache of providers that they register.
+    providers: PathBuf,
     pub(super) components: Components,
     pub(super) models: Models,
     /// What they may still leave in the thread.
@@ -99,6 +102,7 @@ impl ExtensionThread {
             loading: AtomicBool::new(false),
             layout: setup.layout.clone(),
             extensions: setup.extensions(),
+            providers: setup.dirs.extension_providers(),
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
@@ -381,6 +385,24 @@ impl ExtensionThread {
     }
 
     /// What is shown to people.
+    /// Keeps what is told of a provider after the load, and tells the person what comes of it.
+    fn provider(&self, asker: &Asker, arguments: &Value) {
+        let (Some((thread, _)), Some(path)) = (self.thread.get(), &asker.path) else { return };
+        let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
+        let kept =
+            extension_providers::register(&self.extensions, &self.providers, path, (name, arguments.get("config")));
+        let from = called(asker);
+        let said = match kept {
+            Ok(false) => return,
+            Ok(true) if arguments.get("config").is_none() => {
+                format!("{from}: threads from here on do not know the provider {name}")
+            }
+            Ok(true) => format!("{from}: threads from here on know the provider {name}"),
+            Err(why) => format!("{from}: the provider {name} does not count: {why}"),
+        };
+        self.allowance.notice(&from, plain(&said)).into_iter().for_each(|text| thread.notice(text));
+    }
+
     fn shown(&self, name: &str, asker: &Asker, arguments: &Value) {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
         let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());
@@ -522,6 +544,12 @@ impl Outside for ExtensionThread {
         if self.thread.get().is_some()
             && self.components.told(name, &called(asker), &arguments).map_err(|why| Refusal::new("EAGAIN", why))?
         {
+            return Ok(Value::Null);
+        }
+        if let "registered" | "unregistered" = name
+            && arguments.get("kind").is_some_and(|kind| kind == "provider")
+        {
+            self.provider(asker, &arguments);
             return Ok(Value::Null);
         }
         let told = self.of_thread(name, asker, &arguments).or_else(|| self.of_session(name, &arguments));

@@ -106,8 +106,7 @@ impl Setup {
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.
         let extensions = extensions(&dirs, &project, &told);
-        let (more, mut mistakes) =
-            extension_providers::files(&extensions, &dirs.state.join("extension-providers.json"));
+        let (more, mut mistakes) = extension_providers::files(&extensions, &dirs.extension_providers());
         files.extend(more);
         problems.append(&mut mistakes);
         let text = secrets::var;
