@@ -121,14 +121,14 @@ fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start
         notices(&serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap())
     };
     assert!(!listed());
-    assert_eq!(scripted(), ["own.ts: threads from here on know the provider own"]);
+    assert_eq!(scripted(), ["own.ts: the provider own is there from the next start of levain on"]);
     assert!(listed());
     let (code, told, err) = run(&project, "hello");
     assert_eq!((code, told["result"].as_str()), (0, Some("Small by own, key 20")), "{err}");
     assert_eq!(notices(&told), [""; 0], "it is told once");
     // It is taken back.
     project.write("gone", "");
-    assert_eq!(scripted(), ["own.ts: threads from here on do not know the provider own"]);
+    assert_eq!(scripted(), ["own.ts: the provider own is gone from the next start of levain on"]);
     assert!(!listed());
     // An extension of the project could say it in its name.
     std::fs::remove_file(project.home.project().join("gone")).unwrap();

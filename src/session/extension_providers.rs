@@ -66,7 +66,7 @@ impl Cache {
 }
 
 /// Keeps what an extension registered while a thread ran, or that it took it back (without `config`): that counts for whatever
-/// starts from here on. True where it was not known so.
+/// starts from then on. True where it was not known so.
 ///
 /// # Errors
 /// Why it does not count.

@@ -395,9 +395,9 @@ impl ExtensionThread {
         let said = match kept {
             Ok(false) => return,
             Ok(true) if arguments.get("config").is_none() => {
-                format!("{from}: threads from here on do not know the provider {name}")
+                format!("{from}: the provider {name} is gone from the next start of levain on")
             }
-            Ok(true) => format!("{from}: threads from here on know the provider {name}"),
+            Ok(true) => format!("{from}: the provider {name} is there from the next start of levain on"),
             Err(why) => format!("{from}: the provider {name} does not count: {why}"),
         };
         self.allowance.notice(&from, plain(&said)).into_iter().for_each(|text| thread.notice(text));
