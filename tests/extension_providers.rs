@@ -139,6 +139,29 @@ fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start
 }
 
 #[test]
+fn no_provider_is_kept_where_an_extension_of_the_project_ran_even_if_its_file_is_gone() {
+    let project = own();
+    let own = project.home.home().join(".pi/agent/extensions/own.ts");
+    let registers = "pi.registerProvider('own', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'OWN_MODEL_KEY', models: [{ id: 'small' }] })";
+    std::fs::write(own, format!("export default (pi: any) => {{ pi.on('context', () => {{ {registers}; }}); }};"))
+        .unwrap();
+    project.write(".ai/extensions/e.ts", "export default () => {};");
+    let folder = project.home.home().join(".ai/config/agent");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = project.home.project().join(".ai/extensions/e.ts");
+    let removes = format!("command: [rm, \"{}\"]", file.display());
+    let handlers = format!("handlers:\n- id: r\n  stage: before_agent_start\n  {removes}\n");
+    std::fs::write(folder.join("pipeline.yaml"), handlers).unwrap();
+    let project = Project { model: "scripted/demo".to_owned(), ..project.trusted() };
+    let id = project.run("hello");
+    assert!(!file.exists());
+    let told = project.events(&id).into_iter().filter(|(event, _)| event == "notice");
+    let told: Vec<String> = told.map(|(_, notice)| notice["text"].to_string()).collect();
+    assert!(told.iter().any(|text| text.contains("an extension of this project ran beside it")), "{told:?}");
+    assert!(!project.levain(&["models"]).1.contains("own/small"));
+}
+
+#[test]
 fn an_extension_that_cannot_answer_says_why_and_ends_nothing_else() {
     let project = own();
     for (prompt, words) in [("q-fail", "broken inside"), ("q-refuse", "no thanks")] {

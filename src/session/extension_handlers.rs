@@ -213,6 +213,9 @@ impl ExtensionHandlers {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
                     loaded.of_project = may_run.iter().any(|one| one.of_project);
+                    if loaded.of_project {
+                        self.thread.shares_engine();
+                    }
                     self.fill(&mut loaded, &engine, &may_run, &mut told).await;
                     loaded.engine = Some(engine);
                 }

@@ -6,6 +6,7 @@
 
 use super::extensions::{Extensions, Registered};
 use crate::domain::{Problem, Severity, Space};
+use crate::ports::private_file::PrivateFile;
 use crate::providers::ProviderFile;
 use crate::providers::keys::VARIABLES;
 use crate::providers::known::known;
@@ -49,19 +50,8 @@ impl Cache {
         fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
-    /// Without it they are asked again the next time.
-    fn keep(&self, path: &Path) {
-        let kept = || -> io::Result<()> {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder)?;
-            let file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&file, self)?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        if let Err(error) = kept() {
-            tracing::warn!(%error, "the cache of providers of extensions");
-        }
+    fn keep(&self, path: &Path) -> io::Result<()> {
+        PrivateFile::at(path.to_owned()).write(&serde_json::to_vec(self)?)
     }
 }
 
@@ -122,7 +112,7 @@ pub(super) fn register(
         return Err(format!("its file has {MOST} others"));
     }
     known.providers.extend(described);
-    all.keep(cache);
+    all.keep(cache).map_err(|error| format!("{} could not be written: {error}", cache.display()))?;
     Ok(true)
 }
 
@@ -170,8 +160,11 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
             }
         }
     }
-    if now != before {
-        now.keep(cache);
+    if now != before
+        && let Err(error) = now.keep(cache)
+    {
+        // They are asked again the next time.
+        tracing::warn!(%error, "the cache of providers of extensions");
     }
     let mut files = Vec::new();
     for (path, known) in now.0 {

@@ -68,7 +68,9 @@ pub(super) struct ExtensionThread {
     /// What the command line says of them is asked of it.
     pub(super) extensions: Extensions,
     /// The cache of providers that they register.
-    providers: PathBuf,
+    provider_cache: PathBuf,
+    /// An extension of the project was loaded beside the person's own, whether or not its file is still there.
+    with_project: AtomicBool,
     pub(super) components: Components,
     pub(super) models: Models,
     /// What they may still leave in the thread.
@@ -102,7 +104,8 @@ impl ExtensionThread {
             loading: AtomicBool::new(false),
             layout: setup.layout.clone(),
             extensions: setup.extensions(),
-            providers: setup.dirs.extension_providers(),
+            provider_cache: setup.dirs.extension_providers(),
+            with_project: AtomicBool::new(false),
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
@@ -120,6 +123,11 @@ impl ExtensionThread {
             self.components.begin(Arc::clone(&thread), &runtime);
             let _joined_already = self.thread.set((thread, runtime));
         }
+    }
+
+    /// An extension of the project is about to be loaded beside the person's own.
+    pub(super) fn shares_engine(&self) {
+        self.with_project.store(true, Ordering::Release);
     }
 
     /// Draws the components of this engine from here on.
@@ -389,8 +397,11 @@ impl ExtensionThread {
     fn provider(&self, asker: &Asker, arguments: &Value) {
         let (Some((thread, _)), Some(path)) = (self.thread.get(), &asker.path) else { return };
         let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
-        let kept =
-            extension_providers::register(&self.extensions, &self.providers, path, (name, arguments.get("config")));
+        let kept = if self.with_project.load(Ordering::Acquire) {
+            Err("an extension of this project ran beside it, and a project sets no address and no key".to_owned())
+        } else {
+            extension_providers::register(&self.extensions, &self.provider_cache, path, (name, arguments.get("config")))
+        };
         let from = called(asker);
         let said = match kept {
             Ok(false) => return,
