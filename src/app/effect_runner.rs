@@ -375,7 +375,7 @@ impl EffectRunner {
         let id = if let Command::SubmitHeld { held, .. } = &first { Some(held.thread_id.clone()) } else { None };
         // Where no thread comes of it, the next one must not hear what was meant for this.
         let commands = self.behind_first(number, first);
-        match self.previewer.take(&self.launcher.layout, new, id) {
+        match self.previewer.take(new, id) {
             Ok(thread_id) => {
                 let id = thread_id.clone();
                 let opened =
@@ -389,16 +389,11 @@ impl EffectRunner {
 
     /// Asks the worker of a thread, or of one that is made for `new`, what sending `draft` would send.
     fn preview(&mut self, thread_id: Option<ThreadId>, new: NewThread, draft: Draft) {
-        let thread = thread_id.map_or_else(|| self.previewer.thread(&self.launcher.layout, new), Ok);
-        let thread_id = match thread {
-            Ok(thread_id) => thread_id,
-            Err(why) => return self.tell(Message::Request(Err(why))),
-        };
-        let told = self.previewer.ask(thread_id.clone(), draft);
+        let told = self.previewer.ask(thread_id, new, draft);
         let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
         self.reads.spawn(async move {
             let shown = match told.await {
-                Ok(preview) => {
+                Ok((thread_id, preview)) => {
                     let make = move || Box::new(requests::previewed(&setup, thread_id, *preview));
                     tokio::task::spawn_blocking(make).await.map_err(|error| error.to_string())
                 }
@@ -418,12 +413,10 @@ impl EffectRunner {
         }
         let Coming { thread, directive, model, inputs, files, .. } = coming.clone();
         let new = NewThread { directive, model, inputs };
-        let thread = thread.map_or_else(|| self.previewer.thread(&self.launcher.layout, new), Ok);
-        // What cannot be planned has no size; sending or looking at it says why.
-        let Ok(thread_id) = thread else { return };
-        let told = self.previewer.ask(thread_id, Draft { files, ..Draft::default() });
+        let told = self.previewer.ask(thread, new, Draft { files, ..Draft::default() });
         self.reads.spawn(async move {
-            if let Ok(preview) = told.await {
+            // What cannot be planned has no size; sending or looking at it says why.
+            if let Ok((_, preview)) = told.await {
                 let attached = preview.attached;
                 // What stands in a thread is known without it.
                 let known = Some(coming.context).filter(|known| *known > Tokens(0));

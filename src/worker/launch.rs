@@ -184,7 +184,8 @@ impl Launcher {
     /// What a new worker says first, and which process it is.
     async fn start(&self, id: &ThreadId, secret: &SecretString) -> Result<(FirstLine, Option<u32>), LaunchError> {
         let log = self.layout.thread(id).worker_log().open_append()?;
-        let mut child = process::Command::new(&self.program)
+        let mut command = process::Command::new(&self.program);
+        command
             .arg("worker")
             .arg("--project")
             .arg(self.layout.project())
@@ -196,8 +197,10 @@ impl Launcher {
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()?;
+            .stderr(log);
+        // Whoever starts a process waits until it has begun, about a millisecond: not the loop of a screen.
+        let spawned = tokio::task::spawn_blocking(move || command.spawn()).await;
+        let mut child = spawned.map_err(|error| LaunchError::Failed(error.to_string()))??;
         let process = child.id();
         if let Some(mut input) = child.stdin.take() {
             // A worker that has ended already says why on its output.
