@@ -63,7 +63,10 @@ pub(super) fn answer() -> Option<ExitCode> {
 
 fn tell(shell: &dyn EnvCompleter, words: Vec<OsString>) -> io::Result<()> {
     let folder = std::env::current_dir().ok();
-    let mut command = with_candidates(Cli::command(), &Asked::of(&words));
+    let mut all = Cli::command();
+    // The arguments of subcommands are deferred.
+    all.build();
+    let mut command = with_candidates(all, &Asked::of(&words));
     let mut answer = Vec::new();
     shell.write_complete(&mut command, words, folder.as_deref(), &mut answer)?;
     out().write_all(&answer)

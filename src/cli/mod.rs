@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod context;
 mod conversation;
+mod deferred;
 mod doctor;
 mod extensions;
 mod failure;
@@ -42,6 +43,7 @@ use crate::session::{Setup, people, secrets};
 use crate::tools::keeper;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use deferred::Deferred;
 use failure::{Failure, code};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -119,58 +121,58 @@ impl Open {
 #[derive(Debug, Subcommand)]
 enum Subcommands {
     /// Run a directive to its end and print the answer
-    Run(run::RunArguments),
+    Run(Deferred<run::RunArguments>),
     /// List the threads of this project
-    Threads(threads::ThreadsArguments),
+    Threads(Deferred<threads::ThreadsArguments>),
     /// Print what happened in a thread
-    Transcript(transcript::TranscriptArguments),
+    Transcript(Deferred<transcript::TranscriptArguments>),
     /// List the models, and what is missing where they cannot be used
-    Models(models::ModelsArguments),
+    Models(Deferred<models::ModelsArguments>),
     /// Watch a running thread and talk to it, line by line
-    Attach(attach::AttachArguments),
+    Attach(Deferred<attach::AttachArguments>),
     /// Sign files with your key
-    Sign(sign::SignArguments),
+    Sign(Deferred<sign::SignArguments>),
     /// Sign in to a provider of an extension, or list those that can be signed in to
-    Login(login::LoginArguments),
+    Login(Deferred<login::LoginArguments>),
     /// Forget what you signed in with to a provider
-    Logout(login::LogoutArguments),
+    Logout(Deferred<login::LogoutArguments>),
     /// Make, import, trust and list keys
-    Keys(keys::KeysArguments),
+    Keys(Deferred<keys::KeysArguments>),
     /// Check the terminal, settings, models and threads, and say how to fix problems
-    Doctor(doctor::DoctorArguments),
+    Doctor(Deferred<doctor::DoctorArguments>),
     /// Print the completions of a shell
-    Completions(completions::CompletionsArguments),
+    Completions(Deferred<completions::CompletionsArguments>),
     /// List the items this project can name: directives, knowledge, tools
-    Items(items::ItemsArguments),
+    Items(Deferred<items::ItemsArguments>),
     /// Check items and settings, and say how to fix problems
-    Check(check::CheckArguments),
+    Check(Deferred<check::CheckArguments>),
     /// List the effective settings, each with its file and line
-    Config(config::ConfigArguments),
+    Config(Deferred<config::ConfigArguments>),
     /// Print the effective keys, with all commands, as a keymap file
     Keymap,
     /// List the themes, or print one as a file to begin your own with
-    Theme(look::ThemeArguments),
+    Theme(Deferred<look::ThemeArguments>),
     /// Look at a recording: a small project with threads in it, where a script answers
-    Demo(screen::DemoArguments),
+    Demo(Deferred<screen::DemoArguments>),
     /// Trust this project: let its tools, hooks and extensions run as they are now
-    Trust(trust::TrustArguments),
+    Trust(Deferred<trust::TrustArguments>),
     /// See what a model is about to receive or has received, where it comes from, and why something is missing
-    Context(Box<context::ContextArguments>),
+    Context(Deferred<Box<context::ContextArguments>>),
     /// See what handlers did with prompts and requests, run one again, pause before one
-    Pipeline(pipeline::PipelineArguments),
+    Pipeline(Deferred<pipeline::PipelineArguments>),
     /// Add, test and list MCP servers, whose tools threads can call; be one yourself with `serve`
-    Mcp(mcp::McpArguments),
+    Mcp(Deferred<mcp::McpArguments>),
     /// Load extensions and list what they register, offer them an event or a recorded thread, or begin one
-    Extensions(extensions::ExtensionsArguments),
+    Extensions(Deferred<extensions::ExtensionsArguments>),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
-    Worker(worker::WorkerArguments),
+    Worker(Deferred<worker::WorkerArguments>),
     /// Work out the colours of code for a screen (started by levain itself)
     #[command(hide = true)]
     Highlight,
     /// Make text of a page of the web (started by levain itself)
     #[command(hide = true)]
-    Page(page::PageArguments),
+    Page(Deferred<page::PageArguments>),
 }
 
 /// Runs the program.
@@ -207,31 +209,31 @@ pub fn main() -> ExitCode {
     }
     let result = match command {
         None => screen::open(&common, open),
-        Some(Subcommands::Demo(arguments)) => screen::demo(&common, open.plain, &arguments),
-        Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
-        Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
-        Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
-        Some(Subcommands::Models(arguments)) => models::run(&common, &arguments),
-        Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
-        Some(Subcommands::Sign(arguments)) => sign::run(&common, &arguments),
-        Some(Subcommands::Login(arguments)) => login::login(&common, &arguments),
-        Some(Subcommands::Logout(arguments)) => login::logout(&common, &arguments),
-        Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
-        Some(Subcommands::Doctor(arguments)) => doctor::run(&common, &arguments),
-        Some(Subcommands::Completions(arguments)) => completions::run(&arguments),
-        Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
-        Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
-        Some(Subcommands::Config(arguments)) => config::run(&common, &arguments),
+        Some(Subcommands::Demo(Deferred(arguments))) => screen::demo(&common, open.plain, &arguments),
+        Some(Subcommands::Run(Deferred(arguments))) => run::run(&common, &arguments),
+        Some(Subcommands::Threads(Deferred(arguments))) => threads::run(&common, &arguments),
+        Some(Subcommands::Transcript(Deferred(arguments))) => transcript::run(&common, &arguments),
+        Some(Subcommands::Models(Deferred(arguments))) => models::run(&common, &arguments),
+        Some(Subcommands::Attach(Deferred(arguments))) => attach::run(&common, &arguments),
+        Some(Subcommands::Sign(Deferred(arguments))) => sign::run(&common, &arguments),
+        Some(Subcommands::Login(Deferred(arguments))) => login::login(&common, &arguments),
+        Some(Subcommands::Logout(Deferred(arguments))) => login::logout(&common, &arguments),
+        Some(Subcommands::Keys(Deferred(arguments))) => keys::run(&common, &arguments),
+        Some(Subcommands::Doctor(Deferred(arguments))) => doctor::run(&common, &arguments),
+        Some(Subcommands::Completions(Deferred(arguments))) => completions::run(&arguments),
+        Some(Subcommands::Items(Deferred(arguments))) => items::run(&common, &arguments),
+        Some(Subcommands::Check(Deferred(arguments))) => check::run(&common, &arguments),
+        Some(Subcommands::Config(Deferred(arguments))) => config::run(&common, &arguments),
         Some(Subcommands::Keymap) => look::keymap(&common),
-        Some(Subcommands::Theme(arguments)) => look::theme(&common, &arguments),
-        Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
-        Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
-        Some(Subcommands::Pipeline(arguments)) => pipeline::run(&common, &arguments),
-        Some(Subcommands::Mcp(arguments)) => mcp::run(&common, &arguments),
-        Some(Subcommands::Extensions(arguments)) => extensions::run(&common, &arguments),
-        Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),
+        Some(Subcommands::Theme(Deferred(arguments))) => look::theme(&common, &arguments),
+        Some(Subcommands::Trust(Deferred(arguments))) => trust::run(&common, &arguments),
+        Some(Subcommands::Context(Deferred(arguments))) => context::run(&common, &arguments),
+        Some(Subcommands::Pipeline(Deferred(arguments))) => pipeline::run(&common, &arguments),
+        Some(Subcommands::Mcp(Deferred(arguments))) => mcp::run(&common, &arguments),
+        Some(Subcommands::Extensions(Deferred(arguments))) => extensions::run(&common, &arguments),
+        Some(Subcommands::Worker(Deferred(arguments))) => Ok(worker::run(&common, &arguments)),
         Some(Subcommands::Highlight) => Ok(highlight::run()),
-        Some(Subcommands::Page(arguments)) => Ok(page::run(&arguments)),
+        Some(Subcommands::Page(Deferred(arguments))) => Ok(page::run(&arguments)),
     };
     result.unwrap_or_else(|failure| failure.report())
 }
