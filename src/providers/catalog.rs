@@ -12,17 +12,22 @@ use std::sync::LazyLock;
 pub const USUAL_MAX_OUTPUT: u64 = 16_384;
 
 /// All known models.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    #[serde(rename = "model")]
-    models: Vec<ModelInfo>,
+    /// Another list than the one in the program.
+    list: Option<Vec<ModelInfo>>,
     /// Provider files, nearest space first.
-    #[serde(skip)]
     files: Vec<ProviderFile>,
     /// Longest answer to ask of a model whose own limit is not known, where it is not the usual one.
-    #[serde(skip)]
     usual_max_output: Option<u64>,
+}
+
+/// What stands in `assets/models.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(rename = "model")]
+    models: Vec<ModelInfo>,
 }
 
 /// One model, or several of one kind.
@@ -54,21 +59,10 @@ struct Prices {
 }
 
 impl Catalog {
-    /// The list in the program.
+    /// The list in the program, which is read when it is first asked for something.
     #[must_use]
     pub fn embedded() -> Self {
-        // The test below reads the same text, so the default is never taken.
-        Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self {
-            models: Vec::new(),
-            files: Vec::new(),
-            usual_max_output: None,
-        })
-    }
-
-    /// The same list, read once.
-    pub(super) fn shared() -> &'static Self {
-        static LIST: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
-        &LIST
+        Self::default()
     }
 
     /// A list in the form of `assets/models.toml`.
@@ -76,7 +70,16 @@ impl Catalog {
     /// # Errors
     /// The reader's own, with line and column.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
+        let List { models } = toml::from_str(text)?;
+        Ok(Self { list: Some(models), ..Self::default() })
+    }
+
+    fn models(&self) -> &[ModelInfo] {
+        // The test below reads the same text, so it is never empty.
+        static LIST: LazyLock<Vec<ModelInfo>> = LazyLock::new(|| {
+            toml::from_str(include_str!("../../assets/models.toml")).map(|List { models }| models).unwrap_or_default()
+        });
+        self.list.as_deref().unwrap_or(&LIST)
     }
 
     /// The list with the prices and windows of provider files, nearest space first.
@@ -111,7 +114,7 @@ impl Catalog {
         // The same models behind another wire form.
         let provider = if model.provider == "openai-responses" { "openai" } else { &model.provider };
         let listed = self
-            .models
+            .models()
             .iter()
             .filter(|info| info.provider == provider)
             .filter_map(|info| Some((info.fit(&model.model)?, info)))
@@ -148,7 +151,7 @@ impl Catalog {
     /// The known models under the names people choose by, in the order of the list.
     #[must_use]
     pub fn choices(&self) -> Vec<ModelRef> {
-        self.models
+        self.models()
             .iter()
             .filter_map(|info| Some(ModelRef::new(&info.provider, info.names.first()?)))
             .filter(|model| !model.model.ends_with('*'))
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn the_list_in_the_program_is_sound() {
         let catalog = Catalog::parse(include_str!("../../assets/models.toml")).unwrap();
-        for info in &catalog.models {
+        for info in catalog.models() {
             assert!(!info.names.is_empty());
             assert!(info.max_output.unwrap_or(USUAL_MAX_OUTPUT) <= info.window().unwrap().0, "{info:?}");
             let price = info.price.unwrap();

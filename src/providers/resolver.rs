@@ -328,7 +328,7 @@ impl Providers {
     /// Whether `model` is told of tools in words.
     fn calls_in_words(&self, model: &ModelRef) -> bool {
         let filed = self.own_file(&model.provider).map(|file| file.part(&model.model).tools);
-        let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
+        let listed = || Catalog::embedded().lookup(model).map(|info| info.tools());
         filed.filter(|tools| *tools == ToolForm::Text).or_else(listed) == Some(ToolForm::Text)
     }
 
