@@ -1,7 +1,8 @@
 //! Reading a stream of bytes in batches, so that many small pieces cost few wake-ups.
 //!
-//! The first bytes after a quiet spell pass at once. After them the source is left alone until [`WINDOW`] is over:
-//! what arrives meanwhile waits in the connection and is then read in one go. A flood is read without a rest.
+//! The first bytes after a quiet spell pass at once. After them the source is left alone for a while: what arrives meanwhile
+//! waits in the connection and is then read in one go. The first rest is short, since a short answer is often all there by
+//! then, and each is twice as long as the one before, up to [`WINDOW`]. A flood is read without a rest.
 //!
 //! An HTTP/1 connection lives in a task of its own that hands over one chunk at a time, however many it holds. So an
 //! empty hand does not mean that nothing is there: that task, on the same thread, gets a few turns to run first.
@@ -17,6 +18,9 @@ use tokio::time::Instant;
 /// The longest that bytes wait. Each batch wakes three threads and has a frame drawn, which is most of what a stream costs: these are 40
 /// a second, where one for each frame that a screen shows would be 60.
 pub(super) const WINDOW: Duration = Duration::from_millis(25);
+
+/// The first rest after a quiet spell.
+const SHORTEST: Duration = Duration::from_millis(2);
 
 /// A batch of so many bytes is passed on as it is, and the source read on without a rest.
 const FLOOD: usize = 16 * 1024;
@@ -35,6 +39,7 @@ pub(super) async fn relay<S, B, E, R>(
     B: AsRef<[u8]>,
     R: Future<Output = ()>,
 {
+    let (mut pause, mut rested) = (SHORTEST, Instant::now());
     loop {
         let mut item = tokio::select! {
             biased;
@@ -42,6 +47,9 @@ pub(super) async fn relay<S, B, E, R>(
             item = source.next() => Some(item),
         };
         let began = Instant::now();
+        if began.duration_since(rested) >= WINDOW {
+            pause = SHORTEST;
+        }
         let mut batch = Vec::new();
         let mut quiet = 0;
         let mut end = None;
@@ -74,8 +82,12 @@ pub(super) async fn relay<S, B, E, R>(
         match end {
             Some(Some(error)) => return drop(batches.send(Err(error)).await),
             Some(None) => return,
-            None if flooded => {}
-            None => rest(began + WINDOW).await,
+            None if flooded => rested = began,
+            None => {
+                rested = began + pause;
+                rest(rested).await;
+                pause = WINDOW.min(pause * 2);
+            }
         }
     }
 }
@@ -172,7 +184,20 @@ mod tests {
             let passed = times.iter().find(|time| *time >= arrived).unwrap();
             assert!(passed - arrived <= millis(WINDOW) + 1, "a piece of {arrived} ms waited until {passed} ms");
         }
-        assert!(times.len() <= 45, "{} wake-ups for a second of pieces", times.len());
+        assert!(times.len() <= 48, "{} wake-ups for a second of pieces", times.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_short_answer_does_not_wait_for_a_window() {
+        // What comes at once after a quiet spell: a beginning, a little text, the end.
+        for quiet in [0, 400] {
+            let before = (0..quiet).step_by(2).map(|at| (at, b"-".to_vec()));
+            let at = quiet + 200;
+            let answer = [(at, b"a".to_vec()), (at, b"b".to_vec()), (at + 1, b"c".to_vec()), (at + 6, b"d".to_vec())];
+            let (_, times, end) = times(timed(before.chain(answer))).await;
+            assert!(times.ends_with(&[at, at + 2, at + 6]), "{times:?}");
+            assert!(end <= at + 14, "{end}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
