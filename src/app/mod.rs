@@ -28,6 +28,7 @@ mod previewer;
 pub mod recording;
 mod reload;
 pub mod requests;
+mod rest;
 mod run;
 mod servers;
 mod shutdown;

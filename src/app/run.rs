@@ -8,6 +8,7 @@ use super::fault;
 use super::foreground::{self, sign_in};
 use super::pacer::{Pacer, until};
 use super::reload::{FileChange, Fresh, Reload, keymap};
+use super::rest::Rest;
 use super::terminal_effect::TerminalEffect;
 use super::theme::ThemeSource;
 use crate::commands::{CommandId, Context, Keymap};
@@ -21,7 +22,6 @@ use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
 use crate::workbench::message::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options, TranscriptLayout};
-use crate::worker::code_pages;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     fault::asked().into_iter().for_each(fault::happen);
     let (mut second, mut code) = (None, ExitCode::SUCCESS);
     // The first second is full of work that nothing here awaits.
-    let mut rests = Some(Instant::now() + code_pages::REST);
+    let mut rest = Rest::since(Instant::now());
     drop(foreground);
 
     while !app.model.quitting {
@@ -209,12 +209,12 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.update(Message::Second);
             }
-            () = until(rests) => {
-                rests = given_back();
+            () = until(rest.due) => {
+                rest.give_back(Instant::now(), || app.draw(&mut screen))?;
                 continue;
             }
         }
-        rests = Some(Instant::now() + code_pages::REST);
+        rest = Rest::since(Instant::now());
         app.tell(Level::Error, take_background_panics().into_iter());
         for effect in std::mem::take(&mut app.terminal_effects) {
             shutdown.without_interrupt(app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input)).await?;
@@ -267,12 +267,6 @@ async fn next(input: &mut Option<Input>) -> Option<InputEvent> {
         Some(input) => input.next().await,
         None => std::future::pending().await,
     }
-}
-
-/// What a screen that rests no longer needs is given back; it rests once.
-fn given_back() -> Option<Instant> {
-    code_pages::release();
-    None
 }
 
 impl App {

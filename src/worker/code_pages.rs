@@ -2,27 +2,27 @@
 //!
 //! Starting runs through far more code than resting does, and Linux maps sixteen pages around each one that is needed: a
 //! screen that has just begun has three times as much of the program in its memory as it will ever need again. A process
-//! that comes to rest with much of it gives all of it back; what it needs next is mapped again from the page cache, which
-//! takes a third of a millisecond altogether.
+//! that comes to rest with much of it gives all of it back; what it needs next is mapped again from the page cache. which
+//! takes a third of a millisecond for a key.
 
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// So long has a process done nothing before it gives code back. People who type pause for less.
-pub const REST: Duration = Duration::from_secs(2);
+/// So long has a process done nothing before it gives code back.
+pub const REST: Duration = Duration::from_millis(500);
 
 /// Gives back what this process has mapped of its program's code and constants, all of which can be read again from its
-/// file, if that is much. Does nothing where the system is not Linux or does not tell what is mapped.
-pub fn release() {
+/// file, if that is much; tells whether it did. Does nothing where the system is not Linux or does not tell what is mapped.
+pub fn release() -> bool {
     #[cfg(target_os = "linux")]
     match linux::mapped() {
         Ok(bytes) if bytes <= linux::ENOUGH => {}
-        mapped => {
-            if let Err(error) = mapped.and_then(|_| linux::give_back()) {
-                tracing::debug!(%error, "code stays in memory");
-            }
-        }
+        mapped => match mapped.and_then(|_| linux::give_back()) {
+            Ok(()) => return true,
+            Err(error) => tracing::debug!(%error, "code stays in memory"),
+        },
     }
+    false
 }
 
 /// Gives code back whenever `state` has stayed the same for [`REST`] after a change. Ends with its sender.
