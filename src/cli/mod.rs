@@ -372,6 +372,17 @@ mod tests {
     }
 
     #[test]
+    fn a_subcommand_says_of_itself_what_the_list_says_of_it() {
+        let (listed, mut built) = (Cli::command(), Cli::command());
+        built.build();
+        for command in listed.get_subcommands() {
+            let whole = built.find_subcommand(command.get_name()).unwrap();
+            assert_eq!(whole.get_about(), command.get_about(), "{}", command.get_name());
+            assert_eq!(whole.get_long_about(), command.get_long_about(), "{}", command.get_name());
+        }
+    }
+
+    #[test]
     fn continue_takes_an_id_or_none() {
         let parse = |arguments: &[&str]| Cli::try_parse_from(arguments).unwrap().open.resume;
         assert_eq!(parse(&["levain"]), None);
