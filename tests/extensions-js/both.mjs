@@ -424,16 +424,32 @@ export function emit(files, cwd, event, payload) {
   if (lines.length === 0) throw new Error(`the program said nothing: ${run.stderr}`);
   const answers = lines.filter((line) => line.schema === "levain.extension_answer/1");
   const failed = lines.filter((line) => line.schema === "levain.extension/1").map((line) => files.indexOf(line.path));
-  const list = answers.map(({ path: file, result, value, error }) => {
+  const list = answers.map(({ path: file, result, value, messages, error }) => {
     const one = { file: files.indexOf(file) };
     if (error) one.error = inWords(error.message);
     else {
       if (result !== undefined) one.result = event === "user_bash" && result?.operations ? { operations: true } : result;
       if (value !== undefined) one.value = value;
+      if (messages !== undefined) one.messages = messages;
     }
     return one;
   });
   return { list, failed, reports: lines.at(-1).reports };
+}
+
+/** What pi's handlers answered, as the program tells of it: of a conversation that was changed only what it became. */
+export function asTold(event, list, payload) {
+  if (event !== "context") return list;
+  return list.map((all) => {
+    const { result, value, ...one } = all;
+    // Beside an answer that is none, the changed conversation is a value like that of any event.
+    if (result !== undefined && typeof result !== "object") return all;
+    const answered = Array.isArray(result?.messages);
+    const { messages = value, ...rest } = answered ? result : {};
+    if (!answered && result !== undefined) one.result = result;
+    else if (Object.keys(rest).length > 0) one.result = rest;
+    return messages === undefined || same(messages, payload.messages) ? one : { ...one, messages };
+  });
 }
 
 /** What one prompt came to in a thread of the program: its text, whether it was taken, and the system prompts before and after the handlers. */

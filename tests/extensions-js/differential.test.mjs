@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { NO_ORACLE, ORACLE, PROGRAM, Levain, Pi, both, differences, emit, thread, write } from "./both.mjs";
+import { NO_ORACLE, ORACLE, PROGRAM, Levain, Pi, asTold, both, differences, emit, thread, write } from "./both.mjs";
 import { Engine, HAS_TYPESCRIPT } from "./engine.mjs";
 import { EXAMPLES, HAS_EXAMPLES, exampleUnits } from "./examples.mjs";
 
@@ -492,10 +492,10 @@ const ALONE = [
     shared ??= await Engine.start();
     return (await Levain.start(files, cwd, { ui: false, engine: shared })).each(event, payload);
   }],
-  ["the program", NO_PROGRAM, async (files, cwd, event, payload) => emit(files, cwd, event, payload).list],
+  ["the program", NO_PROGRAM, async (files, cwd, event, payload) => emit(files, cwd, event, payload).list, asTold],
 ];
 
-for (const [where, skip, ours] of ALONE) test(`the table in ${where}, handler by handler`, { skip }, async () => {
+for (const [where, skip, ours, told = (_event, list) => list] of ALONE) test(`the table in ${where}, handler by handler`, { skip }, async () => {
   const expected = new Set(Object.keys(EXPECTED_ALONE).filter((name) => EXPECTED_ALONE[name][0].includes(where)));
   const differed = new Set();
   const wrong = [];
@@ -508,7 +508,7 @@ for (const [where, skip, ours] of ALONE) test(`the table in ${where}, handler by
     for (const [beside, content] of Object.entries(options?.beside ?? {})) fs.writeFileSync(path.join(cwd, beside), content);
     for (const [event, payload] of events) {
       if (!bodies.some((body) => body.includes(event))) continue;
-      const [theirs, mine] = [await pis(files, cwd, event, payload), await ours(files, cwd, event, payload)];
+      const [theirs, mine] = [told(event, await pis(files, cwd, event, payload), payload), await ours(files, cwd, event, payload)];
       handlers += theirs.length;
       const places = differences(theirs, mine);
       if (places.length === 0) continue;
@@ -521,13 +521,14 @@ for (const [where, skip, ours] of ALONE) test(`the table in ${where}, handler by
   assert.deepEqual([...expected].filter((name) => !differed.has(name)), [], "expected to differ, and do not");
 });
 
-for (const [where, skip, ours] of ALONE) test(`handlers at random in ${where}`, { skip }, async () => {
+for (const [where, skip, ours, told = (_event, list) => list] of ALONE) test(`handlers at random in ${where}`, { skip }, async () => {
   const wrong = [];
   let handlers = 0;
   const bodies = Array.from({ length: Math.min(100, CHAINS) }, (_, i) => chain(SEED + i).bodies).flat();
   const { cwd, files } = write(bodies);
   for (const event of NAMES) {
-    const [theirs, mine] = [await pis(files, cwd, event, GRAMMAR[event][0]), await ours(files, cwd, event, GRAMMAR[event][0])];
+    const payload = GRAMMAR[event][0];
+    const [theirs, mine] = [told(event, await pis(files, cwd, event, payload), payload), await ours(files, cwd, event, payload)];
     handlers += theirs.length;
     const places = new Set(differences(theirs, mine).map((place) => place.split(".")[0]));
     for (const place of places) wrong.push({ event, body: bodies[theirs[place]?.file], theirs: theirs[place], mine: mine[place] });
