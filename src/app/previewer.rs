@@ -118,8 +118,13 @@ impl Previewer {
     /// # Errors
     /// The sentence a person should read.
     pub(super) fn take(&mut self, new: NewThread, id: Option<ThreadId>) -> Result<ThreadId, String> {
+        self.unsent(new).make(&self.layout, id)
+    }
+
+    /// Takes out the thread of a draft for `new`.
+    fn unsent(&mut self, new: NewThread) -> Unsent {
         let own = self.unsent.take().filter(|unsent| unsent.fits(&new, &self.layout));
-        own.unwrap_or_else(|| Unsent::of(new)).make(&self.layout, id)
+        own.unwrap_or_else(|| Unsent::of(new))
     }
 
     /// Asks what sending `draft` would send in `thread`, or in the one that is made for a draft for `new`. A worker is
@@ -134,8 +139,8 @@ impl Previewer {
         let whose = if let Some(thread_id) = thread {
             Whose::Thread(thread_id)
         } else {
-            let own = self.unsent.take().filter(|unsent| unsent.fits(&new, &self.layout));
-            Whose::Draft(self.unsent.insert(own.unwrap_or_else(|| Unsent::of(new))).clone())
+            let unsent = self.unsent(new);
+            Whose::Draft(self.unsent.insert(unsent).clone())
         };
         async move {
             let gone = || "another request was asked for".to_owned();

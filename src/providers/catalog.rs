@@ -77,7 +77,8 @@ impl Catalog {
     fn models(&self) -> &[ModelInfo] {
         // The test below reads the same text, so it is never empty.
         static LIST: LazyLock<Vec<ModelInfo>> = LazyLock::new(|| {
-            toml::from_str(include_str!("../../assets/models.toml")).map(|List { models }| models).unwrap_or_default()
+            let read = Catalog::parse(include_str!("../../assets/models.toml"));
+            read.ok().and_then(|catalog| catalog.list).unwrap_or_default()
         });
         self.list.as_deref().unwrap_or(&LIST)
     }

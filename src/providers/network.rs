@@ -1,7 +1,7 @@
 //! The thread that holds the connections to providers.
 //!
 //! A model sends a packet for each token, and a packet wakes whoever waits for its connection. So connections live on
-//! a thread with a runtime of its own, which sleeps between batches for about a frame ([`relay`](super::relay)):
+//! a thread with a runtime of its own, which sleeps between batches for up to 25 ms ([`relay`](super::relay)):
 //! what arrives meanwhile is gathered by the system and read in one go, and the caller is woken once for all of it.
 
 use super::relay::{WINDOW, relay};

@@ -2,7 +2,7 @@
 //!
 //! Starting runs through far more code than resting does, and Linux maps sixteen pages around each one that is needed: a
 //! screen that has just begun has three times as much of the program in its memory as it will ever need again. A process
-//! that comes to rest with much of it gives all of it back; what it needs next is mapped again from the page cache. which
+//! that comes to rest with much of it gives all of it back; what it needs next is mapped again from the page cache, which
 //! takes a third of a millisecond for a key.
 
 use std::time::Duration;
