@@ -120,6 +120,43 @@ fn a_handler_is_told_how_the_system_text_is_made() {
 }
 
 #[test]
+fn a_handler_is_told_of_the_files_that_are_in_the_system_text() {
+    // Asked twice: what the second is told is the same, and a tool asks for it while a call runs.
+    const EXTENSION: &str = r#"
+    export default (pi: any) => {
+      const kept: any[] = [];
+      const keep = (event: any, ctx: any) => void kept.push(event.systemPromptOptions, ctx.getSystemPromptOptions());
+      pi.on("before_agent_start", keep);
+      pi.on("before_agent_start", keep);
+      pi.on("context", (event: any, ctx: any) => pi.appendEntry("kept", [...kept, ctx.getSystemPromptOptions()]));
+    };"#;
+    const ASKED: &str = "<context><provider>project_files</provider></context>";
+    for (asked, expected) in [(ASKED, 2), ("", 0)] {
+        let project = Project::extended(EXTENSION, &[done()]);
+        project.write(".ai/directives/work.md", &directive(asked));
+        project.write("AGENTS.md", "Use tabs.\n");
+        project.write(".ai/APPEND_SYSTEM.md", "Never guess.\n");
+        let own = project.home.home().join(".ai/AGENTS.md");
+        fs::create_dir_all(own.parent().unwrap()).unwrap();
+        fs::write(&own, "Be kind.\n").unwrap();
+        let project = project.trusted();
+        let id = project.run("hello");
+        let kept = project.event(&id, "extension_entry")["entry"]["data"].clone();
+        let kept = kept.as_array().unwrap_or_else(|| panic!("{kept}"));
+        assert_eq!(kept.len(), 5);
+        for options in kept {
+            let files = options["contextFiles"].as_array().unwrap_or_else(|| panic!("{options}"));
+            let told: Vec<(&str, &str)> =
+                files.iter().map(|file| (file["path"].as_str().unwrap(), file["content"].as_str().unwrap())).collect();
+            let of_project = project.home.project().canonicalize().unwrap().join("AGENTS.md").display().to_string();
+            let own = own.display().to_string();
+            assert_eq!(told, [(&*own, "Be kind."), (&*of_project, "Use tabs.")][..expected]);
+            assert_eq!(options["appendSystemPrompt"].as_str(), (expected > 0).then_some("Never guess."), "{options}");
+        }
+    }
+}
+
+#[test]
 fn one_text_is_appended_where_project_files_are_asked_for() {
     const ASKED: &str = "<context><provider>project_files</provider></context>";
     let project = Project::new("");

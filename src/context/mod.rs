@@ -32,6 +32,6 @@ pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill, ToolWords};
 pub use palette::{Preload, offer, tree};
 pub use permit::{Meaning, Riskiest, permission_problems};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
-pub use provider::{ContextQuery, EnvironmentSnapshot, State};
+pub use provider::{ContextQuery, EnvironmentSnapshot, State, project_file};
 pub use request::{BuiltRequest, Offer, RequestBuilder};
 pub use route::{Fate, Route, routes};

@@ -299,8 +299,20 @@ pub(super) fn files(library: &dyn Library) -> Vec<Piece> {
         let origin = Origin::Provider { name: name.to_owned() };
         pieces.push(skipped(name, kind, origin, Absence::NothingToSay));
     }
-    pieces.extend(files.iter().map(|file| piece(file, kind, &format!("# {}\n\n", file.path))));
+    pieces.extend(files.iter().map(|file| piece(file, kind, &title(&file.path))));
     pieces
+}
+
+/// What stands above the text of a project file.
+fn title(path: &str) -> String {
+    format!("# {path}\n\n")
+}
+
+/// The text of a file as it is in a piece of the system text, without its title; none where the piece is of no project file.
+#[must_use]
+pub fn project_file(piece: &Piece) -> Option<&str> {
+    (piece.kind == LayerKind::ProjectFile && piece.is_included())
+        .then(|| piece.text.strip_prefix(&title(&piece.id)).unwrap_or(&piece.text))
 }
 
 /// What is said of a file's tools may be so long together, in bytes.

@@ -3,8 +3,8 @@
 use super::ThreadAccess;
 use super::tools::Waiting;
 use crate::domain::{
-    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Role, Saw, SessionTold,
-    Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
+    Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Piece, Role, Saw,
+    SessionTold, Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -92,6 +92,10 @@ pub trait Handlers: Send + Sync {
 
     /// How the thread stands from here on. Fast: it is told on the loop, and often.
     fn changed(&self, _state: &State) {}
+
+    /// What the system text of the thread consists of from here on, before any of them changes it. Fast: it is told on the
+    /// loop.
+    fn planned(&self, _system: &[Piece]) {}
 
     /// A thread or a prompt begins: what was saved since the last one counts from here on, and what has to be loaded for it
     /// is, unless nothing may run now. Where nothing was saved, it reads no more than that.

@@ -1,7 +1,7 @@
 //! The handlers that extensions register, as those of a thread.
 
 use super::built_in::Equipment;
-use super::extension_text::plain;
+use super::extension_offer::{ITEM, Offered};
 use super::extension_thread::{ExtensionThread, name_of};
 use super::extensions::{Extension, Extensions};
 use super::setup::Setup;
@@ -11,10 +11,10 @@ use crate::config::Trust;
 use crate::context::ToolWords;
 use crate::domain::stage_value::{MOST_MESSAGES, weight};
 use crate::domain::{
-    Absence, Gesture, HandlerPlace, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Origin, Permissions, Role,
-    SessionTold, Space, Stage, StageValue, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
+    Gesture, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Permissions, Piece, Role, SessionTold, Stage,
+    StageValue, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
 };
-use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Registration, Told};
+use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Told};
 use crate::items::prompt_file::Named;
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
@@ -63,43 +63,6 @@ struct Loaded {
     of_project: bool,
 }
 
-/// What is registered, as threads know it.
-#[derive(Default)]
-struct Offered {
-    /// What it was made of.
-    listing: Arc<Listing>,
-    /// In the order in which they are asked.
-    handlers: Vec<(Handler, Registration)>,
-    tools: Vec<KnownTool>,
-    commands: Vec<OfferedCommand>,
-    shortcuts: Vec<OfferedShortcut>,
-}
-
-impl Offered {
-    fn new(listing: Arc<Listing>, paths: &[(PathBuf, String)]) -> Self {
-        let mut handlers: Vec<(Handler, Registration)> = Vec::new();
-        for registration in &listing.handlers {
-            let Some(stage) = Stage::from_name(&registration.event).filter(|stage| stage.takes_handlers()) else {
-                continue;
-            };
-            let known = paths.iter().find(|(path, _)| *path == registration.path);
-            let name = known.map_or_else(|| registration.path.display().to_string(), |(_, name)| name.clone());
-            let before = handlers.iter();
-            let before = before.filter(|(handler, other)| handler.stage == stage && other.path == registration.path);
-            let id = match before.count() {
-                0 => name,
-                before => format!("{name}#{}", before + 1),
-            };
-            let place = Some(HandlerPlace { file: registration.path.display().to_string(), line: None });
-            handlers.push((Handler { id, stage, place, deadline: DEADLINE, runs: true }, registration.clone()));
-        }
-        let tools = listing.tools.iter().filter_map(known_tool).collect();
-        let commands = listing.commands.iter().filter_map(offered).collect();
-        let shortcuts = listing.shortcuts.iter().filter_map(offered_shortcut).collect();
-        Self { listing, handlers, tools, commands, shortcuts }
-    }
-}
-
 impl ExtensionHandlers {
     pub(super) fn new(setup: &Setup, thread: Option<ThreadId>) -> Self {
         let (extensions, thread) = (setup.extensions(), ExtensionThread::new(setup, thread));
@@ -115,6 +78,10 @@ impl ExtensionHandlers {
         if self.are_there() {
             self.thread.changed(state);
         }
+    }
+
+    pub(super) fn planned(&self, system: &[Piece]) {
+        self.thread.planned(system);
     }
 
     /// What runs them; none where there is no extension.
@@ -517,8 +484,8 @@ impl ExtensionHandlers {
             None if handler.stage == Stage::BeforeAgentStart => {
                 let mut event = call.event.json().into_owned();
                 if let Value::Object(event) = &mut event {
-                    let thread = Arc::clone(&self.thread);
-                    let options = tokio::task::spawn_blocking(move || thread.prompt_options()).await;
+                    let (thread, since) = (Arc::clone(&self.thread), call.since);
+                    let options = tokio::task::spawn_blocking(move || thread.prompt_options_since(since)).await;
                     event.insert("systemPromptOptions".to_owned(), options.unwrap_or_default());
                 }
                 event.into()
@@ -608,55 +575,9 @@ fn newest(entries: &[Value]) -> Vec<Value> {
     entries.get(entries.len() - count..).unwrap_or_default().to_vec()
 }
 
-/// What begins the item of an extension's tool.
-pub(super) const ITEM: &str = "extension/";
-
 /// Whether a thread with these permissions may use a tool.
 fn may_use(tool: &KnownTool, permissions: &Permissions) -> bool {
     tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied
-}
-
-/// A tool as the JavaScript side describes it.
-fn known_tool(told: &Value) -> Option<KnownTool> {
-    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
-    let name = text("name")?;
-    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-    let is_usable = !name.is_empty() && name.chars().all(fits);
-    let schema = told.get("parameters").filter(|schema| schema.is_object()).cloned();
-    let message = || "its name may have letters, digits, _ and - alone".to_owned();
-    let item = format!("{ITEM}{name}");
-    Some(KnownTool {
-        spec: ToolSpec {
-            name,
-            description: text("description").unwrap_or_default(),
-            schema: schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})),
-        },
-        origin: Origin::Item {
-            space: Space::Project,
-            bundle: None,
-            id: item.clone(),
-            path: text("path").unwrap_or_default(),
-            lines: None,
-            signature: None,
-            via: None,
-        },
-        item,
-        aliases: Vec::new(),
-        absent: (!is_usable).then(|| Absence::Refused { message: message() }),
-        parallel: false,
-        confinable: false,
-    })
-}
-
-fn offered_shortcut(told: &Value) -> Option<OfferedShortcut> {
-    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
-    Some(OfferedShortcut { key: text("key")?, about: plain(&text("description").unwrap_or_default()) })
-}
-
-fn offered(told: &Value) -> Option<OfferedCommand> {
-    let text = |name: &str| told.get(name).and_then(Value::as_str);
-    let name = text("name").filter(|name| !name.is_empty() && !name.contains(char::is_whitespace))?;
-    Some(OfferedCommand { name: name.to_owned(), about: text("description").unwrap_or_default().to_owned() })
 }
 
 /// The text of what a tool's result holds; an image is named.

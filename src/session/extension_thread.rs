@@ -12,6 +12,7 @@ use super::extension_text::{plain, styled};
 use super::extensions::Extensions;
 use super::model_registry::Models;
 use super::moves;
+use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use super::tools_of_pi;
 use crate::domain::{
@@ -84,6 +85,7 @@ pub(super) struct ExtensionThread {
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
     /// Where they print; None where no thread is.
+    pub(super) prompt_options: PromptOptions,
     console: Option<Console>,
 }
 
@@ -116,6 +118,7 @@ impl ExtensionThread {
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
+            prompt_options: PromptOptions::default(),
 
     /// Whose extensions these are. A second thread has its own.
     pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {

@@ -11,7 +11,8 @@ use crate::config::{Authorities, Authority, Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
     Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, Messages, OfferedCommand, OfferedShortcut,
-    Permissions, Problem, Role, SandboxMode, SessionTold, Space, Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
+    Permissions, Piece, Problem, Role, SandboxMode, SessionTold, Space, Stage, StageValue, State, Timestamp, ToDraw,
+    ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::hook::Condition;
@@ -463,6 +464,10 @@ impl Handlers for AllHandlers {
 
     fn changed(&self, state: &State) {
         self.extensions.changed(state);
+    }
+
+    fn planned(&self, system: &[Piece]) {
+        self.extensions.planned(system);
     }
 
     fn ready(&self, runs: bool) -> Waiting<'_, ()> {

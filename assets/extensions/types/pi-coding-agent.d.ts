@@ -74,7 +74,20 @@ export interface BeforeAgentStartEvent {
   prompt: string;
   images?: ImageContent[];
   systemPrompt: string;
-  systemPromptOptions?: Record<string, unknown>;
+  systemPromptOptions: BuildSystemPromptOptions;
+}
+/** How the system text is made, before handlers change it. */
+export interface BuildSystemPromptOptions {
+  cwd: string;
+  /** The tools that are offered, by pi's names. */
+  selectedTools?: string[];
+  toolSnippets?: Record<string, string>;
+  promptGuidelines?: string[];
+  /** The text of `APPEND_SYSTEM.md`, where the directive asks for it. */
+  appendSystemPrompt?: string;
+  /** `AGENTS.md` and its like, where the directive asks for them. */
+  contextFiles?: { path: string; content: string }[];
+  skills?: { name: string; description: string; filePath: string; baseDir: string; disableModelInvocation: boolean }[];
 }
 export interface BeforeAgentStartEventResult {
   message?: Pick<CustomMessage, "customType" | "content" | "display" | "details">;
@@ -426,6 +439,7 @@ export interface ExtensionContext {
   getContextUsage(): { tokens: number | null; contextWindow: number; percent: number | null } | undefined;
   compact(options?: { customInstructions?: string; onComplete?(result: any): void; onError?(error: Error): void }): void;
   getSystemPrompt(): string;
+  getSystemPromptOptions(): BuildSystemPromptOptions;
   isProjectTrusted(): boolean;
 }
 export interface ExtensionCommandContext extends ExtensionContext {

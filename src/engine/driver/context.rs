@@ -137,9 +137,14 @@ impl<A: Audience> Driver<A> {
         let said = self.thread.history.len();
         self.seen = self.seen.take().filter(|seen| seen.said == said);
         let Some(FrozenRequest { system, opening, .. }) = self.seen() else { return plan };
-        let plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
-        self.plan = Some(Arc::clone(&plan));
-        plan
+        let plan = Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) };
+        self.keep_plan(plan)
+    }
+
+    /// The plan from here on, of which handlers are told.
+    fn keep_plan(&mut self, plan: Plan) -> Arc<Plan> {
+        self.settings.handlers.planned(&plan.system);
+        Arc::clone(self.plan.insert(Arc::new(plan)))
     }
 
     fn built(&self, system: &[Piece], state: &[Piece], tools: Offer<'_>) -> BuiltRequest {
@@ -235,9 +240,7 @@ impl<A: Audience> Driver<A> {
                 }
                 let mut plan = plan;
                 what_if::in_plan(&mut plan, &self.thread.changes);
-                let plan = Arc::new(plan);
-                self.plan = Some(Arc::clone(&plan));
-                Ok(plan)
+                Ok(self.keep_plan(plan))
             }
             Err(message) => Err(PrepareError::Failed(no_context(message))),
         }
