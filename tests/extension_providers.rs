@@ -121,14 +121,14 @@ fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start
         notices(&serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap())
     };
     assert!(!listed());
-    assert_eq!(scripted(), ["own.ts: the provider own is there from the next start of levain on"]);
+    assert_eq!(scripted(), ["own.ts: the provider own is there from here on"]);
     assert!(listed());
     let (code, told, err) = run(&project, "hello");
     assert_eq!((code, told["result"].as_str()), (0, Some("Small by own, key 20")), "{err}");
     assert_eq!(notices(&told), [""; 0], "it is told once");
     // It is taken back.
     project.write("gone", "");
-    assert_eq!(scripted(), ["own.ts: the provider own is gone from the next start of levain on"]);
+    assert_eq!(scripted(), ["own.ts: the provider own is gone from here on"]);
     assert!(!listed());
     // An extension of the project could say it in its name.
     std::fs::remove_file(project.home.project().join("gone")).unwrap();
@@ -136,6 +136,33 @@ fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start
     let why = "e.ts of this project may run beside it, and a project sets no address and no key";
     assert_eq!(scripted().pop(), Some(format!("own.ts: the provider own does not count: {why}")));
     assert!(!listed());
+}
+
+#[test]
+fn a_provider_that_is_registered_while_a_thread_runs_can_be_chosen_in_it() {
+    let project = own();
+    std::fs::write(project.home.home().join(".pi/agent/extensions/own.ts"), late(&project)).unwrap();
+    let levain = project.home.levain_in_terminal(&["--model", "scripted/demo"]);
+    let terminal = levain.env("OWN_MODEL_KEY", KEY).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    say(&terminal, "first");
+    terminal.wait_for("the provider own is there from here on");
+    terminal.wait_for("199 out");
+    say(&terminal, "/model own/small");
+    terminal.wait_for("small ·");
+    say(&terminal, "second");
+    terminal.wait_for(&format!("Small by own, key {}", KEY.len()));
+    // The screen has read it again as well.
+    terminal::poll("the list of models has it", || {
+        say(&terminal, "/model");
+        terminal.wait_for("scripted/demo");
+        let lists_it = terminal.screen_text().contains("own/small");
+        terminal.send_keys(terminal::key::ESC);
+        terminal.wait_gone("scripted/demo");
+        lists_it
+    });
+    terminal.leave();
+    project.home.wait_until_quiet();
 }
 
 #[test]

@@ -10,7 +10,8 @@ impl Models {
     /// The known models for a picker: those that can be used now, then a line for each provider that cannot.
     #[must_use]
     pub fn choices(&self) -> Vec<ModelChoice> {
-        let (ready, missing): (Vec<_>, Vec<_>) = self.providers.choices().into_iter().partition(|choice| choice.ready);
+        let (ready, missing): (Vec<_>, Vec<_>) =
+            self.providers().choices().into_iter().partition(|choice| choice.ready);
         let mut choices: Vec<ModelChoice> =
             ready.into_iter().map(|choice| usable(self.note(&choice.model), choice.model)).collect();
         let mut providers: Vec<(ModelRef, usize)> = Vec::new();
@@ -22,7 +23,7 @@ impl Models {
         }
         choices.extend(providers.into_iter().map(|(model, count)| {
             let models = if count == 1 { "1 model".to_owned() } else { format!("{count} models") };
-            let why = match self.providers.provider(&model).err() {
+            let why = match self.providers().provider(&model).err() {
                 Some(ResolveError::MissingKey { variable, .. }) => format!("no API key: set {variable}"),
                 Some(ResolveError::SignedOut { provider, .. }) => format!("not signed in: /login {provider}"),
                 other => other.map(|error| error.to_string()).unwrap_or_default(),
@@ -49,7 +50,7 @@ impl Models {
 
     /// The models for a picker with those of servers on this machine, which come first.
     pub async fn choices_found(&self) -> Vec<ModelChoice> {
-        let found = self.providers.probe().await;
+        let found = self.providers().probe().await;
         let models = self.clone();
         // Looking for each model's provider may read a file.
         let listed = tokio::task::spawn_blocking(move || models.choices()).await.unwrap_or_default();

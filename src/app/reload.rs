@@ -69,6 +69,8 @@ pub(super) struct Reload {
     deep: Vec<PathBuf>,
     /// Folders with the files in them.
     flat: Vec<PathBuf>,
+    /// What extensions registered while threads ran.
+    providers: PathBuf,
     /// The file that the registry's changes are written to first. The others beside it change with whoever looks at it.
     registry: PathBuf,
 }
@@ -89,7 +91,8 @@ impl Reload {
         let mut registry = setup.layout.registry().into_os_string();
         registry.push("-wal");
         let registry = PathBuf::from(registry);
-        Self { root: setup.project.root.clone(), arguments: setup.arguments.clone(), deep, flat, registry }
+        let providers = setup.dirs.extension_providers();
+        Self { root: setup.project.root.clone(), arguments: setup.arguments.clone(), deep, flat, providers, registry }
     }
 
     /// Watches for as long as the program runs. A system that cannot watch is logged: everything else works without.
@@ -124,6 +127,9 @@ impl Reload {
         let holds = |folder: &PathBuf| path.starts_with(folder) || (comes && folder.starts_with(path));
         if self.deep.iter().chain(&self.flat).any(holds) {
             return Some(if is_gone { Change::Gone(path.to_owned()) } else { Change::Saved(path.to_owned()) });
+        }
+        if path == self.providers {
+            return Some(Change::Saved(path.to_owned()));
         }
         // Whoever opens a database makes this file and sets its mode; only rows are written into it. The folders above
         // it are made with the first thread.
@@ -178,8 +184,9 @@ impl Reload {
     fn watch(&self, system: &mut RecommendedWatcher, places: &mut BTreeSet<PathBuf>) {
         let deep = self.deep.iter().map(|folder| (folder.as_path(), RecursiveMode::Recursive));
         let flat = self.flat.iter().map(|folder| (folder.as_path(), RecursiveMode::NonRecursive));
-        let threads = self.registry.parent().map(|folder| (folder, RecursiveMode::NonRecursive));
-        for (folder, mode) in deep.chain(flat).chain(threads) {
+        let files = [&self.registry, &self.providers].into_iter().filter_map(|file| file.parent());
+        let files = files.map(|folder| (folder, RecursiveMode::NonRecursive));
+        for (folder, mode) in deep.chain(flat).chain(files) {
             while let Some(place) = folder.ancestors().find(|path| path.is_dir()) {
                 if !places.insert(place.to_owned()) {
                     break;
@@ -300,6 +307,7 @@ mod tests {
                 arguments: Arguments::default(),
                 deep: Vec::new(),
                 flat: Vec::new(),
+                providers: home.path().join("state/providers.json"),
                 registry: registry.clone(),
             };
             let (sender, mut news) = mpsc::channel(1);

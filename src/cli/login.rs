@@ -11,7 +11,7 @@ use crate::session::people::{day, err, json_line, out};
 use clap::Args;
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -52,22 +52,24 @@ pub(super) struct LogoutArguments {
 }
 
 /// The providers that can be signed in to, each with the file of its extension.
-fn providers(setup: &Setup) -> Vec<(&str, &Path)> {
-    let files = setup.models.providers.files().iter().filter(|file| file.space != Space::Project);
-    let mut all: Vec<(&str, &Path)> = Vec::new();
+fn providers(setup: &Setup) -> Vec<(String, PathBuf)> {
+    let providers = setup.models.providers();
+    let files = providers.files().iter().filter(|file| file.space != Space::Project);
+    let mut all: Vec<(String, PathBuf)> = Vec::new();
     for ProviderFile { tool_id, login, .. } in files {
         // The first file of a name is the one that counts.
-        if let Some(path) = login.as_deref().filter(|_| !all.iter().any(|(name, _)| name == tool_id)) {
-            all.push((tool_id, path));
+        if let Some(path) = login.as_ref().filter(|_| !all.iter().any(|(name, _)| name == tool_id)) {
+            all.push((tool_id.clone(), path.clone()));
         }
     }
     all
 }
 
-fn found<'a>(setup: &'a Setup, name: &str) -> Result<(&'a str, &'a Path), Failure> {
+/// The file of the provider `name`.
+fn found(setup: &Setup, name: &str) -> Result<PathBuf, Failure> {
     let all = providers(setup);
-    all.iter().find(|(known, _)| *known == name).copied().ok_or_else(|| {
-        let hint = match nearest(name, all.iter().map(|(known, _)| *known)) {
+    all.iter().find(|(known, _)| known == name).map(|(_, path)| path.clone()).ok_or_else(|| {
+        let hint = match nearest(name, all.iter().map(|(known, _)| known.as_str())) {
             Some(near) => format!("did you mean `{near}`?"),
             None if all.is_empty() => "no extension of yours signs in; levain mcp login is for MCP servers".to_owned(),
             None => "levain login lists those that there are; levain mcp login is for MCP servers".to_owned(),
@@ -91,10 +93,10 @@ pub(super) fn login(common: &Common, arguments: &LoginArguments) -> Result<ExitC
 
 fn sign_in(setup: &Setup, name: &str, arguments: &LoginArguments) -> Result<ExitCode, Failure> {
     let LoginArguments { no_browser, wait, json, .. } = arguments;
-    let (name, path) = found(setup, name)?;
+    let path = found(setup, name)?;
     let person = Arc::new(Terminal { opens: !no_browser, lines: Arc::default() });
     say(&format!("signing in to {name}, as {} does it; Ctrl-C leaves\n", path.display()));
-    let ask = setup.logins.sign_in(name, path, person, Duration::from_secs(*wait));
+    let ask = setup.logins.sign_in(name, &path, person, Duration::from_secs(*wait));
     let runtime = runtime()?;
     let interrupted = async {
         let stopped = tokio::signal::ctrl_c().await;
@@ -160,9 +162,9 @@ fn list(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
 pub(super) fn logout(common: &Common, arguments: &LogoutArguments) -> Result<ExitCode, Failure> {
     let LogoutArguments { provider, json, extensions } = arguments;
     let setup = extensions.gather(common, None)?;
-    let (name, path) = found(&setup, provider)?;
+    let (name, path) = (provider, found(&setup, provider)?);
     let failed = |error: io::Error| Failure::new(format!("the login to {name} could not be forgotten: {error}"));
-    let gone = setup.logins.sign_out(name, path).map_err(failed)?;
+    let gone = setup.logins.sign_out(name, &path).map_err(failed)?;
     let mut output = out();
     written(if *json {
         json_line(&mut output, &json!({ "schema": "levain.logout/1", "provider": name, "forgotten": gone }))

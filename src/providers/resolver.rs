@@ -210,6 +210,12 @@ impl Providers {
         Self { streams: Some(streams), ..self }
     }
 
+    /// The same over the connections of `other`.
+    #[must_use]
+    pub fn connected_like(self, other: &Self) -> Self {
+        Self { http: Arc::clone(&other.http), ..self }
+    }
+
     /// The same with a login to `provider`.
     fn with_login(&self, provider: &str, login: Login) -> Self {
         Self { login: Some((provider.to_owned(), login)), ..self.clone() }

@@ -45,16 +45,16 @@ impl Setup {
     /// Why a model that somebody set cannot be asked however many keys there are, or is probably another.
     fn doubt_model(&self, model: &ModelRef) -> Option<(Severity, String)> {
         if is_scripted(model) {
-            let broken = self.models.providers.provider(model).err()?;
+            let broken = self.models.providers().provider(model).err()?;
             return Some((Severity::Error, broken.to_string()));
         }
         if let Some(unknown) = self.models.missing(model).filter(is_unknown) {
             return Some((Severity::Error, unknown.to_string()));
         }
         // Servers on this machine, and those that only a file describes, have no list.
-        let listed: Vec<ModelRef> = self.models.catalog.choices();
+        let listed: Vec<ModelRef> = self.models.catalog().choices();
         let listed = listed.iter().filter(|known| known.provider == model.provider);
-        let tiered = self.models.providers.tiers();
+        let tiered = self.models.providers().tiers();
         let tiered = tiered.iter().map(|(_, known)| known).filter(|known| known.provider == model.provider);
         let known: Vec<&str> = listed.chain(tiered).map(|known| known.model.as_str()).collect();
         if is_local(&model.provider) || known.is_empty() || known.contains(&model.model.as_str()) {
@@ -65,7 +65,7 @@ impl Setup {
             return Some((Severity::Warning, format!("no model `{model}` is listed; {remedy}")));
         }
         let remedy = "levain models lists the known models";
-        let unknown = self.models.catalog.lookup(model).is_none();
+        let unknown = self.models.catalog().lookup(model).is_none();
         unknown.then(|| (Severity::Warning, format!("the model `{model}` and its price are unknown; {remedy}")))
     }
 

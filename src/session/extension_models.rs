@@ -65,7 +65,7 @@ pub(super) fn key(models: &Models, arguments: &Value) -> Value {
 
 /// As pi describes a model. Prices are dollars for a million tokens.
 pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
-    let dollars = models.catalog.lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
+    let dollars = models.catalog().lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
     json!({
         "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model),
         "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"], "reasoning": false,

@@ -36,7 +36,7 @@ const MOST: usize = 100;
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Cache(BTreeMap<PathBuf, Known>);
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Known {
     bytes: u64,
     /// Milliseconds since 1970.
@@ -124,13 +124,13 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
         return (Vec::new(), Vec::new());
     }
     let before = Cache::read(cache);
-    let (mut now, mut problems) = (Cache::default(), Vec::new());
+    let (mut now, mut problems) = (BTreeMap::new(), Vec::new());
     let mut unknown = Vec::new();
-    for path in own {
-        let Some((bytes, modified)) = stamp(&path) else { continue };
+    for path in &own {
+        let (path, Some((bytes, modified))) = (path.clone(), stamp(path)) else { continue };
         match before.0.get(&path).filter(|known| (known.bytes, known.modified) == (bytes, modified)) {
-            Some(Known { providers, .. }) => {
-                now.0.insert(path, Known { bytes, modified, providers: providers.clone() });
+            Some(known) => {
+                now.insert(path, known.clone());
             }
             None => unknown.push((path, bytes, modified)),
         }
@@ -151,7 +151,7 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
                     let of_file = |one: &Value| one.get("path").and_then(Value::as_str).map(Path::new) == Some(&*path);
                     let (providers, rest) = all.into_iter().partition(of_file);
                     all = rest;
-                    now.0.insert(path, Known { bytes, modified, providers });
+                    now.insert(path, Known { bytes, modified, providers });
                 }
             }
             Err(why) => {
@@ -160,14 +160,19 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
             }
         }
     }
-    if now != before
-        && let Err(error) = now.keep(cache)
+    // What others load stays: of two that run at once each would else have the other read its files again.
+    let is_other =
+        |(path, known): &(&PathBuf, &Known)| !own.contains(path) && stamp(path) == Some((known.bytes, known.modified));
+    let others = before.0.iter().filter(is_other).map(|(path, known)| (path.clone(), known.clone()));
+    let all = Cache(now.clone().into_iter().chain(others).collect());
+    if all != before
+        && let Err(error) = all.keep(cache)
     {
         // They are asked again the next time.
         tracing::warn!(%error, "the cache of providers of extensions");
     }
     let mut files = Vec::new();
-    for (path, known) in now.0 {
+    for (path, known) in now {
         for described in known.providers {
             match file(&described, &path) {
                 Ok((file, mut mistakes)) => {

@@ -15,6 +15,7 @@ use super::moves;
 use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use super::tools_of_pi;
+use crate::config::Arguments;
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
     Status, ThreadId, ThreadKind, WireForm,
@@ -70,6 +71,8 @@ pub(super) struct ExtensionThread {
     pub(super) extensions: Extensions,
     /// The cache of providers that they register.
     provider_cache: PathBuf,
+    /// What the command line of the process says.
+    arguments: Arguments,
     /// An extension of the project was loaded beside the person's own, whether or not its file is still there.
     with_project: AtomicBool,
     pub(super) components: Components,
@@ -82,10 +85,10 @@ pub(super) struct ExtensionThread {
     pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
     named: RwLock<Named>,
+    pub(super) prompt_options: PromptOptions,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
     /// Where they print; None where no thread is.
-    pub(super) prompt_options: PromptOptions,
     console: Option<Console>,
 }
 
@@ -107,6 +110,7 @@ impl ExtensionThread {
             layout: setup.layout.clone(),
             extensions: setup.extensions(),
             provider_cache: setup.dirs.extension_providers(),
+            arguments: setup.arguments.clone(),
             with_project: AtomicBool::new(false),
             components: Components::default(),
             models: setup.models.clone(),
@@ -114,11 +118,11 @@ impl ExtensionThread {
             moves: Mutex::default(),
             answering: Arc::default(),
             named: RwLock::default(),
+            prompt_options: PromptOptions::default(),
             console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
-            prompt_options: PromptOptions::default(),
 
     /// Whose extensions these are. A second thread has its own.
     pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
@@ -395,7 +399,6 @@ impl ExtensionThread {
         self.reload.swap(false, Ordering::Relaxed)
     }
 
-    /// What is shown to people.
     /// Keeps what is told of a provider after the load, and tells the person what comes of it.
     fn provider(&self, asker: &Asker, arguments: &Value) {
         let (Some((thread, _)), Some(path)) = (self.thread.get(), &asker.path) else { return };
@@ -408,15 +411,31 @@ impl ExtensionThread {
         let from = called(asker);
         let said = match kept {
             Ok(false) => return,
-            Ok(true) if arguments.get("config").is_none() => {
-                format!("{from}: the provider {name} is gone from the next start of levain on")
+            Ok(true) => {
+                let stands = if arguments.get("config").is_some() { "there" } else { "gone" };
+                let since = self.learn_providers();
+                format!("{from}: the provider {name} is {stands} from {since} on")
             }
-            Ok(true) => format!("{from}: the provider {name} is there from the next start of levain on"),
             Err(why) => format!("{from}: the provider {name} does not count: {why}"),
         };
         self.allowance.notice(&from, plain(&said)).into_iter().for_each(|text| thread.notice(text));
     }
 
+    /// Reads settings and providers again, for every thread of this process; since when they count, in words.
+    fn learn_providers(&self) -> &'static str {
+        match Setup::gather(Some(&self.root), self.arguments.clone()) {
+            Ok(later) => {
+                self.models.learn(&later.models);
+                "here"
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a provider that an extension registered is not known yet");
+                "the next start of levain"
+            }
+        }
+    }
+
+    /// What is shown to people.
     fn shown(&self, name: &str, asker: &Asker, arguments: &Value) {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
         let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());

@@ -4,26 +4,59 @@ use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{CallRequest, Provider};
 use crate::providers::{Catalog, ExtensionStreams, Providers, is_local, is_scripted};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// Who answers for a model, and what is known of it.
+/// Who answers for a model, and what is known of it. What one clone learns later, all know.
 #[derive(Clone, Debug)]
 pub struct Models {
-    pub(crate) providers: Providers,
-    pub(crate) catalog: Arc<Catalog>,
+    known: Arc<RwLock<Known>>,
+    /// Where extensions answer; none outside of threads.
+    streams: Option<Arc<dyn ExtensionStreams>>,
     bounds: Bounds,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    providers: Providers,
+    catalog: Arc<Catalog>,
 }
 
 impl Models {
     #[must_use]
     pub fn new(providers: Providers, catalog: Catalog) -> Self {
-        Self { providers, catalog: Arc::new(catalog), bounds: Bounds::default() }
+        let known = Known { providers, catalog: Arc::new(catalog) };
+        Self { known: Arc::new(RwLock::new(known)), streams: None, bounds: Bounds::default() }
     }
 
     /// The same with extensions that answer.
     #[must_use]
     pub(super) fn answered_by(self, streams: Arc<dyn ExtensionStreams>) -> Self {
-        Self { providers: self.providers.answered_by(streams), ..self }
+        Self { streams: Some(streams), ..self }
+    }
+
+    /// Takes on the providers and prices of `later`. Connections stay.
+    pub(super) fn learn(&self, later: &Self) {
+        let Known { providers, catalog } = later.known();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Known { providers: providers.connected_like(&known.providers), catalog };
+    }
+
+    fn known(&self) -> Known {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Those that are known now.
+    pub(crate) fn providers(&self) -> Providers {
+        let Known { providers, .. } = self.known();
+        match &self.streams {
+            Some(streams) => providers.answered_by(Arc::clone(streams)),
+            None => providers,
+        }
+    }
+
+    /// What is known of models now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        self.known().catalog
     }
 
     /// The same with bounds of a person's own.
@@ -35,19 +68,19 @@ impl Models {
     /// What a new thread uses when nobody chose.
     #[must_use]
     pub fn default_model(&self) -> ModelRef {
-        self.providers.default_model()
+        self.providers().default_model()
     }
 }
 
 impl Models {
     /// The wire form in which `model` is asked.
     pub(crate) fn form(&self, model: &ModelRef) -> WireForm {
-        self.providers.form(model)
+        self.providers().form(model)
     }
 
     /// `request` as it reaches the wire form of `model`.
     pub(crate) fn settled(&self, model: &ModelRef, request: CallRequest) -> CallRequest {
-        self.providers.settled(model, request)
+        self.providers().settled(model, request)
     }
 }
 
@@ -57,7 +90,7 @@ impl ModelRegistry for Models {
     }
 
     fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
-        self.providers.provider(model).map_err(|error| error.to_string())
+        self.providers().provider(model).map_err(|error| error.to_string())
     }
 
     fn wire_form(&self, model: &ModelRef) -> Option<WireForm> {
@@ -65,27 +98,27 @@ impl ModelRegistry for Models {
     }
 
     fn window(&self, model: &ModelRef) -> Option<Tokens> {
-        self.catalog.lookup(model)?.window()
+        self.catalog().lookup(model)?.window()
     }
 
     fn takes_images(&self, model: &ModelRef) -> bool {
-        is_scripted(model) || self.catalog.takes_images(model)
+        is_scripted(model) || self.catalog().takes_images(model)
     }
 
     fn max_output(&self, model: &ModelRef) -> u64 {
-        self.catalog.max_output(model).0
+        self.catalog().max_output(model).0
     }
 
     fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money> {
         if is_scripted(model) || is_local(&model.provider) {
             return Some(Money::ZERO);
         }
-        self.catalog.lookup(model)?.spend(usage)
+        self.catalog().lookup(model)?.spend(usage)
     }
 
     fn quick(&self, model: &ModelRef) -> ModelRef {
-        let quick = self.providers.choose("fast", Some(&model.provider)).ok();
-        quick.filter(|quick| self.providers.provider(quick).is_ok()).unwrap_or_else(|| model.clone())
+        let quick = self.providers().choose("fast", Some(&model.provider)).ok();
+        quick.filter(|quick| self.providers().provider(quick).is_ok()).unwrap_or_else(|| model.clone())
     }
 }
 

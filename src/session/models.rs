@@ -36,10 +36,10 @@ impl Models {
     /// # Errors
     /// [`ResolveError`] when there is no such tier or model, or several have it.
     pub(super) fn tiered(&self, asked: &str, wish: Option<&ModelWish>) -> Result<ModelRef, ResolveError> {
-        let Some(provider) = wish.and_then(provider_of) else { return self.providers.choose(asked, None) };
-        let is_tier = || self.providers.tiers().iter().any(|(tier, _)| tier == asked);
-        match self.providers.choose(asked, Some(provider)) {
-            Err(ResolveError::UnknownModel { .. }) if !is_tier() => self.providers.choose(asked, None),
+        let Some(provider) = wish.and_then(provider_of) else { return self.providers().choose(asked, None) };
+        let is_tier = || self.providers().tiers().iter().any(|(tier, _)| tier == asked);
+        match self.providers().choose(asked, Some(provider)) {
+            Err(ResolveError::UnknownModel { .. }) if !is_tier() => self.providers().choose(asked, None),
             chosen => chosen,
         }
     }
@@ -55,9 +55,9 @@ impl Models {
         usual: Option<&str>,
     ) -> Result<Result<ModelRef, String>, ResolveError> {
         let provider = provider_of(wish);
-        let choose = |asked: &str| match self.providers.choose(asked, provider) {
+        let choose = |asked: &str| match self.providers().choose(asked, provider) {
             Err(ResolveError::Ambiguous { tier, models }) => {
-                self.providers.choose(asked, usual).map_err(|_none| ResolveError::Ambiguous { tier, models })
+                self.providers().choose(asked, usual).map_err(|_none| ResolveError::Ambiguous { tier, models })
             }
             chosen => chosen,
         };
@@ -71,7 +71,7 @@ impl Models {
             (Some(id), ..) => choose(id),
             (None, tier, _) => choose(tier.as_deref().unwrap_or("general")),
         };
-        let asked = |model: &ModelRef| self.providers.provider(model).map(drop).map_err(|error| error.to_string());
+        let asked = |model: &ModelRef| self.providers().provider(model).map(drop).map_err(|error| error.to_string());
         let second =
             || wish.fallback.as_deref().and_then(|tier| choose(tier).ok()).filter(|model| asked(model).is_ok());
         match first {
@@ -86,24 +86,25 @@ impl Models {
     /// Why `model` cannot be asked now, as far as that is told without asking anybody.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
-        self.providers.missing(model)
+        self.providers().missing(model)
     }
 
     /// What a new thread uses when nobody chose: a model of a server on this machine rather than the demo. Takes 0.4 s at
     /// most.
     pub async fn default_found(&self) -> ModelRef {
-        self.providers.default_model_found().await
+        self.providers().default_model_found().await
     }
 
     /// Each model server that runs on this machine, with how many models it has.
     pub async fn servers(&self) -> Vec<(&'static str, usize)> {
-        self.providers.probe().await.into_iter().map(|found| (found.provider, found.models.len())).collect()
+        self.providers().probe().await.into_iter().map(|found| (found.provider, found.models.len())).collect()
     }
 
     /// Each provider that a file of somebody describes, with the word for its space.
     #[must_use]
     pub fn files(&self) -> Vec<(String, &'static str)> {
-        let people = self.providers.files().iter().filter_map(|file| match file.space {
+        let providers = self.providers();
+        let people = providers.files().iter().filter_map(|file| match file.space {
             Space::Project => Some((file.tool_id.clone(), "project")),
             Space::User => Some((file.tool_id.clone(), "user")),
             Space::System => None,
@@ -114,17 +115,18 @@ impl Models {
     /// Every model that is known without asking anybody: the listed ones, those of tiers, and those that files of the person's
     /// have a price for.
     fn listed(&self) -> Vec<ModelRef> {
-        let tiered = self.providers.tiers().into_iter().map(|(_, model)| model);
-        let own = self.providers.files().iter().filter(|file| file.space == Space::User);
+        let providers = self.providers();
+        let tiered = providers.tiers().into_iter().map(|(_, model)| model);
+        let own = providers.files().iter().filter(|file| file.space == Space::User);
         let priced = own.flat_map(|file| file.models().map(|model| ModelRef::new(&file.tool_id, model)));
-        self.catalog.choices().into_iter().chain(tiered).chain(priced).collect()
+        self.catalog().choices().into_iter().chain(tiered).chain(priced).collect()
     }
 
     /// The tiers, and every model that is known without asking anybody, with what each of them is.
     #[must_use]
     pub fn named(&self) -> Vec<(String, String)> {
         let mut named: Vec<(String, String)> = Vec::new();
-        let tiers = self.providers.tiers().into_iter().map(|(tier, _)| (tier, "tier".to_owned()));
+        let tiers = self.providers().tiers().into_iter().map(|(tier, _)| (tier, "tier".to_owned()));
         let demo = ModelRef::new("scripted", "demo");
         let models = self.listed().into_iter().chain([demo]).map(|model| (model.to_string(), String::new()));
         for one in tiers.chain(models) {
@@ -137,8 +139,8 @@ impl Models {
 
     /// All rows, those that can be asked now first. Asks this machine's servers, which takes 0.4 s at most.
     pub async fn rows(&self) -> Vec<Row> {
-        let found = self.providers.probe().await;
-        let tiered = self.providers.tiers();
+        let found = self.providers().probe().await;
+        let tiered = self.providers().tiers();
         let mut names = self.listed();
         names.extend(found.into_iter().flat_map(|found| found.models));
         let mut rows: Vec<Row> = Vec::new();
@@ -153,8 +155,8 @@ impl Models {
 
     fn row(&self, model: ModelRef, tiered: &[(String, ModelRef)]) -> Row {
         let free = crate::providers::is_local(&model.provider);
-        let dollars = self.catalog.lookup(&model).and_then(|info| info.dollars()).or(free.then_some((0.0, 0.0)));
-        let missing = self.providers.provider(&model).err().map(|error| error.to_string());
+        let dollars = self.catalog().lookup(&model).and_then(|info| info.dollars()).or(free.then_some((0.0, 0.0)));
+        let missing = self.providers().provider(&model).err().map(|error| error.to_string());
         Row {
             tiers: tiered.iter().filter(|(_, other)| *other == model).map(|(tier, _)| tier.clone()).collect(),
             window: self.window(&model),
