@@ -98,8 +98,7 @@ impl Session {
     /// Draws into the buffer and compares it with the one before, without writing anything out.
     fn draw(&mut self) {
         let (model, painter) = (&self.model, &mut self.painter);
-        let mut frame = self.terminal.get_frame();
-        view(model, painter, &mut frame);
+        view(model, painter, self.terminal.current_buffer_mut());
         self.terminal.swap_buffers();
     }
 }

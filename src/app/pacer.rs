@@ -9,16 +9,19 @@ const FRAME: Duration = Duration::from_micros(16_667);
 
 /// After so long without a frame other programs may have written to the screen.
 const REST: Duration = Duration::from_secs(2);
-/// So long after the frame that ends a rest, which comes at once, all of the screen is written again.
-const MENDING: Duration = Duration::from_millis(50);
+/// After the frame that ends a rest, which comes at once, all of the screen is written again: as soon as there was no frame
+/// for so long, since a letter that is typed meanwhile would have to wait for it,
+const PAUSE: Duration = Duration::from_millis(250);
+/// or so long after the rest.
+const LATEST: Duration = Duration::from_secs(2);
 
 /// Decides on frames.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     due: Option<Instant>,
     drawn: Option<Instant>,
-    /// When the screen is written whole.
-    mend: Option<Instant>,
+    /// When the screen is written whole, and when at the latest.
+    mend: Option<(Instant, Instant)>,
 }
 
 impl Pacer {
@@ -38,14 +41,14 @@ impl Pacer {
     pub(super) fn drawn(&mut self, now: Instant) {
         let rested = self.drawn.is_some_and(|drawn| now.duration_since(drawn) > REST);
         self.drawn = Some(self.due.take().filter(|due| now.duration_since(*due) < FRAME).unwrap_or(now));
-        if rested {
-            self.mend = Some(now + MENDING);
+        if let Some(latest) = self.mend.map(|(_, latest)| latest).or(rested.then_some(now + LATEST)) {
+            self.mend = Some((latest.min(now + PAUSE), latest));
         }
     }
 
     /// When all of the screen is to be written again, since nobody knows what was written there meanwhile.
     pub(super) fn mends_at(&self) -> Option<Instant> {
-        self.mend
+        self.mend.map(|(due, _)| due)
     }
 
     /// The coming frame is the one that writes everything.
@@ -115,10 +118,25 @@ mod tests {
         assert_eq!(pacer.mends_at(), None);
         let later = start + 2 * REST;
         pacer.drawn(later);
-        assert_eq!(pacer.mends_at(), Some(later + MENDING));
-        pacer.mends(later + MENDING);
-        pacer.drawn(later + MENDING);
+        assert_eq!(pacer.mends_at(), Some(later + PAUSE));
+        pacer.mends(later + PAUSE);
+        pacer.drawn(later + PAUSE);
         assert_eq!(pacer.mends_at(), None);
+    }
+
+    #[test]
+    fn who_types_does_not_wait_for_the_whole_screen() {
+        let start = Instant::now();
+        let mut pacer = Pacer::default();
+        pacer.drawn(start);
+        let typed = start + 2 * REST;
+        pacer.drawn(typed);
+        let next = typed + PAUSE / 2;
+        pacer.drawn(next);
+        assert_eq!(pacer.mends_at(), Some(next + PAUSE));
+        // Not for ever.
+        pacer.drawn(next + LATEST.saturating_sub(PAUSE));
+        assert_eq!(pacer.mends_at(), Some(typed + LATEST));
     }
 
     #[tokio::test(start_paused = true)]

@@ -313,12 +313,12 @@ impl App {
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
         let begun = Instant::now();
-        screen.draw(|frame| {
+        screen.draw(|buffer| {
             let begun = Instant::now();
-            ui::view(&self.model, &mut self.painter, frame);
+            let cursor = ui::view(&self.model, &mut self.painter, buffer);
             // Without the time in which a slow terminal takes it.
             self.painter.took(begun.elapsed());
-            self.painter.take_links()
+            (cursor, self.painter.take_links())
         })?;
         if begun.elapsed() > SLOW {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");

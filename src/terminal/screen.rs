@@ -3,8 +3,10 @@
 use super::backend::{FrameBackend, Gathered};
 use super::guard;
 use super::tty::Tty;
+use ratatui::Terminal;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
 use ratatui::style::Modifier;
-use ratatui::{Frame, Terminal};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -41,13 +43,35 @@ impl Screen {
         self.synchronized = true;
     }
 
-    /// Draws one frame. `view` tells where the links lead whose cells have the mark as the colour of their underline.
+    /// Draws one frame. `view` tells where the cursor stands, if it is to be seen, and where the links lead whose cells have
+    /// the mark as the colour of their underline.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>) -> BTreeMap<u32, String>) -> io::Result<()> {
-        let links = Rc::clone(&self.links);
-        self.terminal.draw(|frame| *links.borrow_mut() = view(frame))?;
+    pub fn draw(
+        &mut self,
+        view: impl FnOnce(&mut Buffer) -> (Option<Position>, BTreeMap<u32, String>),
+    ) -> io::Result<()> {
+        // What `Terminal::draw` does, but nobody waits for the next buffer to be emptied.
+        self.terminal.autoresize()?;
+        let (cursor, links) = view(self.terminal.current_buffer_mut());
+        *self.links.borrow_mut() = links;
+        self.terminal.flush()?;
+        match cursor {
+            Some(position) => {
+                self.terminal.show_cursor()?;
+                self.terminal.set_cursor_position(position)?;
+            }
+            None => self.terminal.hide_cursor()?,
+        }
+        let written = self.write();
+        self.terminal.swap_buffers();
+        self.frames += 1;
+        written
+    }
+
+    /// Sends the terminal what was gathered for it.
+    fn write(&self) -> io::Result<()> {
         let mut bytes = self.gathered.bytes.borrow_mut();
         let from = if self.synchronized {
             bytes.extend_from_slice(END);
@@ -59,7 +83,6 @@ impl Screen {
         // The next frame is gathered behind its opening.
         bytes.truncate(BEGIN.len());
         bytes.shrink_to(1 << 16);
-        self.frames += 1;
         written
     }
 

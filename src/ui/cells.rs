@@ -4,7 +4,7 @@ use super::glyphs::harmless;
 use super::lines::{Ink, Lines};
 use super::links;
 use super::theme::{Role, Theme};
-use super::wrap::grapheme_columns;
+use super::wrap::{Graphemes, grapheme_columns};
 use crate::workbench::geometry::{self, Area};
 use ansi_to_tui::IntoText as _;
 use ratatui::buffer::Buffer;
@@ -12,7 +12,6 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A buffer and the theme it is written in.
 pub(super) struct Canvas<'frame> {
@@ -66,8 +65,7 @@ impl Canvas<'_> {
                 column += 1;
             }
         } else {
-            for grapheme in text.graphemes(true) {
-                let wide = grapheme_columns(grapheme);
+            for (grapheme, wide) in Graphemes::of(text) {
                 if wide == 0 {
                     continue;
                 }

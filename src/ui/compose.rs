@@ -384,8 +384,8 @@ pub(super) fn shortened(text: &str, room: usize) -> String {
     }
     let mut shown = String::new();
     let mut used = 1;
-    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(text.as_ref(), true) {
-        used += super::wrap::grapheme_columns(grapheme);
+    for (grapheme, wide) in super::wrap::Graphemes::of(&text) {
+        used += wide;
         if used > room {
             break;
         }

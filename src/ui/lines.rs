@@ -1,9 +1,8 @@
 //! Rendered rows, small: one text, runs of one ink, ends of rows. No row is wider than it was made for.
 
 use super::theme::{Emphasis, Role};
-use super::wrap::grapheme_columns;
+use super::wrap::Graphemes;
 use std::ops::Range;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// How a run of text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,9 +176,9 @@ impl Lines {
         let skipped = if goes_on || marks.chars().all(|letter| matches!(letter, ' ' | '│')) { lead } else { 0 };
         let (mut column, mut at) = (0, 0);
         let before = text.len();
-        for grapheme in whole.graphemes(true) {
+        for (grapheme, wide) in Graphemes::of(&whole) {
             // Of a wide letter one of its cells is enough.
-            let next = column + grapheme_columns(grapheme);
+            let next = column + wide;
             if column < columns.end && columns.start < next.max(column + 1) && at >= skipped {
                 text.push_str(grapheme);
             }

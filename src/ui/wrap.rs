@@ -124,7 +124,47 @@ pub(super) enum Breaks {
 
 /// Columns a terminal needs for `text`.
 pub(super) fn columns(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(grapheme_columns).sum() }
+    if text.is_ascii() { text.len() } else { Graphemes::of(text).map(|(_, wide)| wide).sum() }
+}
+
+/// The graphemes of a text with the columns of each.
+///
+/// Between two letters of which neither joins any other there is always an end of a grapheme, so nothing has to be looked up
+/// for them: what is drawn with lines, most of Europe's letters, and ideographs.
+pub(super) struct Graphemes<'text> {
+    rest: &'text str,
+}
+
+impl<'text> Graphemes<'text> {
+    pub(super) fn of(text: &'text str) -> Self {
+        Self { rest: text }
+    }
+}
+
+impl<'text> Iterator for Graphemes<'text> {
+    type Item = (&'text str, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut letters = self.rest.chars();
+        let alone = columns_alone(letters.next()?);
+        let end = self.rest.len() - letters.as_str().len();
+        let followed = letters.next().is_none_or(|letter| columns_alone(letter).is_some());
+        let alone = alone.filter(|_| followed);
+        let end = if alone.is_some() { end } else { self.rest.graphemes(true).next()?.len() };
+        let (grapheme, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some((grapheme, alone.unwrap_or_else(|| grapheme_columns(grapheme))))
+    }
+}
+
+/// The columns of a letter that is a grapheme of its own between others of its kind; none for those of which that is not
+/// known here.
+fn columns_alone(letter: char) -> Option<usize> {
+    match letter {
+        ' '..='~' | '·' | 'À'..='ʯ' | 'А'..='я' | '‐'..='‧' | '─'..='▟' => Some(1),
+        'ぁ'..='ゖ' | 'ァ'..='ヺ' | '一'..='鿿' | '가'..='힣' => Some(2),
+        _ => None,
+    }
 }
 
 /// Columns of a grapheme as it is drawn.
@@ -144,9 +184,10 @@ fn for_rows(line: &str, width: usize, breaks: Breaks, mut row: impl FnMut(usize,
             rows.step(at, at + 1, 1, byte == b' ', &mut row);
         }
     } else {
-        for (at, grapheme) in line.grapheme_indices(true) {
-            let wide = grapheme_columns(grapheme).min(width);
-            rows.step(at, at + grapheme.len(), wide, grapheme == " ", &mut row);
+        let mut at = 0;
+        for (grapheme, wide) in Graphemes::of(line) {
+            rows.step(at, at + grapheme.len(), wide.min(width), grapheme == " ", &mut row);
+            at += grapheme.len();
         }
     }
     row(rows.start, line.len());
@@ -223,8 +264,7 @@ fn put_within(text: &str, mut put: impl FnMut(&str), width: usize) -> usize {
         return fits;
     }
     let mut used = 0;
-    for grapheme in text.graphemes(true) {
-        let wide = grapheme_columns(grapheme);
+    for (grapheme, wide) in Graphemes::of(text) {
         if used + wide > width {
             break;
         }
@@ -268,7 +308,28 @@ mod tests {
         assert_eq!(wrapped("e\u{301}e\u{301}e\u{301}", 2, Breaks::Words), ["e\u{301}e\u{301}", "e\u{301}"]);
     }
 
+    #[test]
+    fn letters_that_stand_alone_do() {
+        let alone = ('\0'..=char::MAX).filter_map(|letter| Some((letter, columns_alone(letter)?)));
+        let mut before = ' ';
+        for (letter, wide) in alone {
+            let text = format!("{before}{letter}");
+            assert_eq!(text.graphemes(true).count(), 2, "{text:?}");
+            assert_eq!(grapheme_columns(letter.encode_utf8(&mut [0; 4])), wide, "{letter:?}");
+            before = letter;
+        }
+    }
+
     proptest! {
+        #[test]
+        fn graphemes_are_those_of_unicode(
+            text in "[ -~·À-ʯА-я‐-‧─-▟ぁ-ゖァ-ヺ一-鿿가-힣\u{300}-\u{36F}\u{1100}-\u{11FF}\u{3099}👩\u{200D}\u{FE0F}🇩🇪\r\n]{0,40}",
+        ) {
+            let found: Vec<_> = Graphemes::of(&text).collect();
+            let expected: Vec<_> = text.graphemes(true).map(|one| (one, grapheme_columns(one))).collect();
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn no_row_is_wider_than_asked(text in "[a-c 漢e\u{301}👩\u{200d}\u{1b}\n🇩🇪]{0,60}", width in 2usize..12, letters: bool) {
             let breaks = if letters { Breaks::Letters } else { Breaks::Words };

@@ -23,19 +23,20 @@ use super::cells::Canvas;
 use super::painter::Painter;
 use super::theme::Role;
 use crate::workbench::{Model, geometry};
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
 use std::collections::BTreeMap;
 
-/// Draws the model. The cursor is put where text is edited, for input methods too.
-pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
+/// Draws the model into an empty buffer; tells where the cursor stands, which is where text is edited, for input methods too.
+pub fn view(model: &Model, painter: &mut Painter, buffer: &mut Buffer) -> Option<Position> {
     painter.follow(model);
     painter.begin();
     // The terminal's size may be ahead of the model by one message.
-    let size = frame.area();
+    let size = buffer.area;
     let regions = geometry::regions(model);
     let (cursor, links) = {
         let theme = painter.theme().clone();
-        let mut canvas = Canvas { buffer: frame.buffer_mut(), theme: &theme, links: BTreeMap::new() };
+        let mut canvas = Canvas { buffer, theme: &theme, links: BTreeMap::new() };
         if let Some(ground) = theme.ground() {
             canvas.buffer.set_style(size, ground);
         }
@@ -64,10 +65,5 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         (cursor, canvas.links)
     };
     painter.end(&[&model.view.transcript, &model.peek.view.transcript], links);
-    if let Some((x, y)) = cursor
-        && x < size.width
-        && y < size.height
-    {
-        frame.set_cursor_position((x, y));
-    }
+    cursor.map(Position::from).filter(|position| size.contains(*position))
 }

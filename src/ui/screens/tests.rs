@@ -12,8 +12,8 @@ use crate::domain::{
 use crate::ui::{ColourDepth, Narrator, Painter, Theme};
 use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
 use crate::workbench::{Message, Model, ModelChoice, Options, ThreadRow, update};
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::{Frame, Terminal};
 use std::fmt::Write as _;
 
 const NOW: u64 = 1_772_758_900_000;
@@ -162,10 +162,19 @@ impl Session {
         }))
     }
 
+    fn draw(&mut self, terminal: &mut Terminal<TestBackend>) {
+        let draw = |frame: &mut Frame<'_>| {
+            if let Some(cursor) = view(&self.model, &mut self.painter, frame.buffer_mut()) {
+                frame.set_cursor_position(cursor);
+            }
+        };
+        terminal.draw(draw).unwrap();
+    }
+
     fn screen(&mut self) -> String {
         let (columns, rows) = self.model.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        terminal.draw(|frame| view(&self.model, &mut self.painter, frame)).unwrap();
+        self.draw(&mut terminal);
         let buffer = terminal.backend().buffer();
         let mut screen = String::new();
         for y in 0..rows {
@@ -244,7 +253,7 @@ fn check_looks(name: &str, build: impl Fn(u16, u16) -> Session) {
         session.painter = Painter::new(Theme::named(theme).unwrap(), depth);
         let screen = session.screen();
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-        terminal.draw(|frame| view(&session.model, &mut session.painter, frame)).unwrap();
+        session.draw(&mut terminal);
         let buffer = terminal.backend().buffer();
         let (mut styles, mut map) = (Vec::new(), String::new());
         for y in 0..24 {

@@ -11,7 +11,7 @@ fn drag(session: &mut Session, from: (u16, u16), to: (u16, u16)) -> (String, Vec
     session.tell(Message::Mouse { button: Button::Dragged, column: to.0, row: to.1 });
     let (columns, rows) = session.model.size;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view(&session.model, &mut session.painter, frame)).unwrap();
+    session.draw(&mut terminal);
     let selection = session.painter.theme().style(crate::ui::theme::Role::Selection);
     let buffer = terminal.backend().buffer();
     let is_marked = |(x, y): &(u16, u16)| {
