@@ -110,7 +110,7 @@ impl Model {
     /// What is counted for the thread alone.
     fn counted(&self, id: &ThreadId) -> Vec<PagerLine> {
         let state = self.view.state.as_ref().filter(|_| self.view.is_of(id));
-        let row = self.threads.iter().find(|row| row.thread_id == *id);
+        let row = self.threads.find(id);
         let limits = state.map(|state| state.limits).or_else(|| row.map(|row| row.limits));
         let Limits { turns, duration_seconds, spawns, depth, .. } = limits.unwrap_or_default();
         let of = |used: Option<String>, limit: Option<String>| match (used, limit) {

@@ -144,16 +144,16 @@ impl Model {
         let files = &self.browser.files;
         let thread = name.strip_prefix(THREAD);
         let is_whole = |row: &ThreadRow| Some(row.thread_id.as_str()) == thread;
-        if files.iter().any(|file| file == name) || self.threads.iter().any(|row| is_whole(row)) {
+        if files.iter().any(|file| file == name) || self.threads.rows.iter().any(|row| is_whole(row)) {
             return Vec::new();
         }
         let found = if thread.is_some() { Vec::new() } else { best(name, files.iter()) };
         let found = found.into_iter().take(MOST_FILES);
         let mut entries: Vec<_> = found.map(|place| Completed::File(files[place].clone())).collect();
         let name = thread.unwrap_or(name);
-        let threads = self.threads.iter().map(|row| format!("{} {}", row.thread_id, row.title));
+        let threads = self.threads.rows.iter().map(|row| format!("{} {}", row.thread_id, row.title));
         entries.extend(best(name, threads).into_iter().take(MOST_THREADS).map(|place| {
-            let row = &self.threads[place];
+            let row = &self.threads.rows[place];
             Completed::Thread { thread_id: row.thread_id.clone(), title: row.title.clone() }
         }));
         entries

@@ -252,7 +252,7 @@ impl Model {
         if self.mentions() {
             if !std::mem::replace(&mut self.browser.files_asked, true) {
                 effects.push(Effect::LoadFiles);
-                if !self.threads_loaded {
+                if !self.threads.loaded {
                     effects.push(Effect::LoadThreads);
                 }
             }

@@ -80,7 +80,7 @@ impl Model {
             body: None,
             group: group.map(Cow::Borrowed),
         };
-        thread_order::arranged(self.thread_order, self.archived.as_ref().unwrap_or(&self.threads))
+        thread_order::arranged(self.threads.order, self.threads.archived.as_ref().unwrap_or(&self.threads.rows))
             .into_iter()
             .map(entry)
             .collect()

@@ -7,16 +7,11 @@ use super::thread_row::ThreadRow;
 use super::thread_view::Link;
 use crate::commands::CommandId;
 use crate::domain::ThreadId;
-use std::sync::Arc;
 
 /// More threads above another are not looked for: a list from elsewhere may name a thread as its own ancestor.
 const DEEPEST: usize = 64;
 
 impl Model {
-    fn listed(&self, id: &ThreadId) -> Option<&ThreadRow> {
-        self.threads.iter().map(Arc::as_ref).find(|row| row.thread_id == *id)
-    }
-
     /// Whether the list of threads tells something about the one on the screen that nothing else does.
     pub(super) fn has_kin(&self) -> bool {
         self.view.parent.is_some()
@@ -24,11 +19,11 @@ impl Model {
 
     /// Asks for the threads around one that was opened, if they are not known.
     pub(super) fn want_kin(&mut self) -> Option<Effect> {
-        let known = self.view.thread.as_ref().is_some_and(|thread| self.listed(thread).is_some());
+        let known = self.view.thread.as_ref().is_some_and(|thread| self.threads.find(thread).is_some());
         if !self.has_kin() || known || self.view.link == Link::Opening {
             return None;
         }
-        self.threads_loaded = true;
+        self.threads.loaded = true;
         Some(Effect::LoadThreads)
     }
 
@@ -38,7 +33,7 @@ impl Model {
         let mut names = Vec::new();
         let mut above = self.view.parent.as_ref();
         while let Some(id) = above.filter(|_| names.len() < DEEPEST) {
-            let row = self.listed(id);
+            let row = self.threads.find(id);
             names.push(row.map_or_else(|| id.to_string(), |row| row.name().to_owned()));
             above = row.and_then(|row| row.parent.as_ref());
         }
@@ -50,7 +45,7 @@ impl Model {
     #[must_use]
     pub fn own_name(&self) -> Option<&str> {
         let thread = self.view.thread.as_ref()?;
-        Some(self.listed(thread).filter(|_| self.has_kin()).map_or(thread.as_str(), ThreadRow::name))
+        Some(self.threads.find(thread).filter(|_| self.has_kin()).map_or(thread.as_str(), ThreadRow::name))
     }
 
     /// Opens the sibling after this thread or before it, or says that there is none.
@@ -65,7 +60,8 @@ impl Model {
     pub(super) fn sibling(&self, after: bool) -> Option<ThreadId> {
         let (own, parent) = (self.view.thread.as_ref()?, self.view.parent.as_ref()?);
         let place = |id: &ThreadId| (id.begun(), id.as_str().to_owned());
-        let beside = self.threads.iter().filter(|row| row.parent.as_ref() == Some(parent)).map(|row| &row.thread_id);
+        let beside =
+            self.threads.rows.iter().filter(|row| row.parent.as_ref() == Some(parent)).map(|row| &row.thread_id);
         let mut beside: Vec<_> = beside.filter(|id| (place(id) > place(own)) == after && *id != own).collect();
         beside.sort_by_cached_key(|id| place(id));
         if after { beside.first().copied().cloned() } else { beside.last().copied().cloned() }

@@ -66,9 +66,9 @@ impl Model {
         if meant.is_empty() {
             return self.manage(&Upkeep::Kill);
         }
-        let asked = self.kills.replace((meant.clone(), self.now));
+        let asked = self.threads.kills.replace((meant.clone(), self.now));
         if asked.is_some_and(|(asked, at)| asked == meant && self.now.since(at) <= AGAIN_WITHIN) {
-            self.kills = None;
+            self.threads.kills = None;
             return self.manage(&Upkeep::Kill);
         }
         let running = below(self.listed_threads(), &meant).into_iter().filter(|row| row.runs).count();
@@ -135,27 +135,27 @@ impl Model {
 
     /// Puts the list of threads into the next order.
     pub(super) fn reorder_threads(&mut self) {
-        self.thread_order = thread_order::next(self.thread_order);
+        self.threads.order = thread_order::next(self.threads.order);
         self.refill(PickerKind::Threads);
-        self.say(Level::Info, thread_order::told(self.thread_order));
+        self.say(Level::Info, thread_order::told(self.threads.order));
     }
 
     /// Lists the threads, those first that go on only once the person does something.
     pub(super) fn show_attention(&mut self) -> Vec<Effect> {
-        self.thread_order = ThreadOrder::NeedsYou;
-        self.archived = None;
-        self.pick(PickerKind::Threads, !self.threads_loaded);
+        self.threads.order = ThreadOrder::NeedsYou;
+        self.threads.archived = None;
+        self.pick(PickerKind::Threads, !self.threads.loaded);
         vec![Effect::LoadThreads]
     }
 
     /// Lists the archived threads, or where the list has them, the others.
     pub(super) fn show_archived(&mut self) -> Vec<Effect> {
         if self.lists_archived() {
-            self.archived = None;
-            self.pick(PickerKind::Threads, !self.threads_loaded);
+            self.threads.archived = None;
+            self.pick(PickerKind::Threads, !self.threads.loaded);
             return vec![Effect::LoadThreads];
         }
-        self.archived = Some(Vec::new());
+        self.threads.archived = Some(Vec::new());
         self.pick(PickerKind::Threads, true);
         vec![Effect::LoadArchived]
     }
@@ -164,18 +164,18 @@ impl Model {
     #[must_use]
     pub fn lists_archived(&self) -> bool {
         let is_open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads);
-        is_open && self.archived.is_some()
+        is_open && self.threads.archived.is_some()
     }
 
     /// The threads that the list has, else those that are not archived.
     fn listed_threads(&self) -> &[Arc<ThreadRow>] {
-        self.archived.as_ref().filter(|_| self.lists_archived()).unwrap_or(&self.threads)
+        self.threads.archived.as_ref().filter(|_| self.lists_archived()).unwrap_or(&self.threads.rows)
     }
 
     /// Takes over which threads are archived, if they are listed.
     pub(super) fn take_archived(&mut self, rows: Vec<Arc<ThreadRow>>) {
-        if self.archived.is_some() && self.list(PickerKind::Threads).is_some() {
-            self.archived = Some(rows);
+        if self.threads.archived.is_some() && self.list(PickerKind::Threads).is_some() {
+            self.threads.archived = Some(rows);
             self.refill(PickerKind::Threads);
         }
     }
@@ -213,7 +213,7 @@ impl Model {
             self.say(Level::Warning, "the thread is working; stop it first");
             return Vec::new();
         }
-        let asked = self.removes.replace((thread_id.clone(), self.now));
+        let asked = self.threads.removes.replace((thread_id.clone(), self.now));
         if asked.is_none_or(|(asked, at)| asked != thread_id || self.now.since(at) > AGAIN_WITHIN) {
             let row = self.listed_threads().iter().find(|row| row.thread_id == thread_id);
             let title = row.map(|row| row.title.clone()).filter(|title| !title.is_empty());
@@ -221,7 +221,7 @@ impl Model {
             self.say(Level::Warning, format!("repeat to delete `{name}` and everything in it"));
             return Vec::new();
         }
-        self.removes = None;
+        self.threads.removes = None;
         if shown {
             let list = self.overlay.take();
             self.new_thread();

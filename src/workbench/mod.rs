@@ -70,6 +70,7 @@ mod search;
 mod servers;
 mod submit;
 mod taking_back;
+mod thread_list;
 mod thread_order;
 mod thread_row;
 mod thread_view;

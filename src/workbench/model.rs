@@ -17,14 +17,13 @@ use super::peek::Peek;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
-use super::thread_row::ThreadRow;
+use super::thread_list::ThreadList;
 use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, ThreadOrder, Timestamp, Values, input};
+use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -92,12 +91,10 @@ pub struct Model {
     pub(super) calling: Option<String>,
     /// How the thread stood after the message before.
     pub(super) standing: Standing,
-    pub threads: Vec<Arc<ThreadRow>>,
+    pub threads: ThreadList,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
     pub panel: Option<bool>,
-    /// The archived threads, while the list shows those.
-    pub(super) archived: Option<Vec<Arc<ThreadRow>>>,
     /// What was last chosen from the palette, the newest first.
     pub(super) recent: Vec<CommandId>,
     pub themes: Vec<String>,
@@ -113,15 +110,6 @@ pub struct Model {
     pub notices_said: usize,
     pub(super) history: History,
     pub(super) notice_seconds: u8,
-    pub(super) threads_loaded: bool,
-    /// The threads that wait for the person's word on a call, the one on the screen too.
-    pub(super) asking: Vec<ThreadId>,
-    /// Those of them that were told.
-    pub(super) asking_told: Vec<ThreadId>,
-    /// In which order the list of threads stands.
-    pub(super) thread_order: ThreadOrder,
-    /// The threads that the same command again kills, and when that was said.
-    pub(super) kills: Option<(Vec<ThreadId>, Timestamp)>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// Number of the newest command.
@@ -134,8 +122,6 @@ pub struct Model {
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
     pub browser: ContextBrowser,
-    /// The thread that the same command again removes, and when that was said.
-    pub(super) removes: Option<(ThreadId, Timestamp)>,
     /// A fork that is being opened.
     pub(super) begun: Option<Begun>,
     /// A fork whose first request is compared with that one.
@@ -158,7 +144,6 @@ impl Model {
             draft: options.draft,
             by_name: options.by_name,
             browser: ContextBrowser::default(),
-            removes: None,
             beside: Beside::default(),
             peek: Peek::new(),
             begun: None,
@@ -183,10 +168,9 @@ impl Model {
             pointer: Pointer::default(),
             calling: None,
             standing: Standing::default(),
-            threads: Vec::new(),
+            threads: ThreadList::default(),
             models: Vec::new(),
             panel: None,
-            archived: None,
             recent: Vec::new(),
             themes: options.themes,
             theme: options.theme,
@@ -197,11 +181,6 @@ impl Model {
             notices_said: 0,
             history: History::default(),
             notice_seconds: 0,
-            threads_loaded: false,
-            asking: Vec::new(),
-            asking_told: Vec::new(),
-            thread_order: ThreadOrder::default(),
-            kills: None,
             models_loaded: false,
             changed: true,
             commands: 0,

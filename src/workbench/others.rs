@@ -21,7 +21,7 @@ impl Model {
     pub(super) fn told_asking<'a>(&mut self, rows: impl Iterator<Item = &'a ThreadRow>) {
         let rows: Vec<&ThreadRow> = rows.collect();
         let untold: Vec<&&ThreadRow> =
-            rows.iter().filter(|row| !self.asking_told.contains(&row.thread_id) && !self.shows(row)).collect();
+            rows.iter().filter(|row| !self.threads.asking_told.contains(&row.thread_id) && !self.shows(row)).collect();
         let stands = self.notice().is_some_and(|notice| notice.level != Level::Info);
         if !stands {
             let text = match untold.as_slice() {
@@ -33,11 +33,11 @@ impl Model {
                 self.calling = Some(text.clone());
                 self.say(Level::Info, text);
             }
-            self.asking_told = rows.iter().map(|row| row.thread_id.clone()).collect();
+            self.threads.asking_told = rows.iter().map(|row| row.thread_id.clone()).collect();
         }
         let asking: Vec<_> = rows.iter().map(|row| row.thread_id.clone()).collect();
-        self.changed |= self.asking != asking;
-        self.asking = asking;
+        self.changed |= self.threads.asking != asking;
+        self.threads.asking = asking;
     }
 
     /// Reads the shown thread again and follows it when somebody else runs it: another window, or a run.
@@ -70,6 +70,6 @@ impl Model {
     /// How many threads ask that are not on the screen.
     #[must_use]
     pub fn asks_elsewhere(&self) -> usize {
-        self.asking.iter().filter(|id| self.view.thread.as_ref() != Some(*id)).count()
+        self.threads.asking.iter().filter(|id| self.view.thread.as_ref() != Some(*id)).count()
     }
 }

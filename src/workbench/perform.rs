@@ -170,8 +170,8 @@ impl Model {
             | CommandId::SearchPrevious => self.search(layout, command),
             CommandId::ThreadsArchived => return self.show_archived(),
             CommandId::ThreadsShow => {
-                self.archived = None;
-                self.pick(PickerKind::Threads, !self.threads_loaded);
+                self.threads.archived = None;
+                self.pick(PickerKind::Threads, !self.threads.loaded);
                 return vec![Effect::LoadThreads];
             }
             CommandId::ThreadsPanel => {

@@ -162,7 +162,7 @@ impl Model {
         if contains(regions.panel, at) {
             let row = usize::from(at.1 - regions.panel.y).checked_sub(1);
             let place = row.map(|row| row / 2).filter(|place| *place < geometry::panel_threads(&regions));
-            let thread = place.and_then(|place| self.threads.get(place)).map(|row| row.thread_id.clone());
+            let thread = place.and_then(|place| self.threads.rows.get(place)).map(|row| row.thread_id.clone());
             return thread.map(|thread| self.open_thread(thread)).unwrap_or_default();
         }
         if contains(regions.composer, at) {

@@ -39,6 +39,6 @@ impl Model {
     /// So many threads the row stands below in the list: only in a tree does one stand below another.
     #[must_use]
     pub fn level_of(&self, row: &ThreadRow) -> usize {
-        if self.thread_order == ThreadOrder::Tree { row.level } else { 0 }
+        if self.threads.order == ThreadOrder::Tree { row.level } else { 0 }
     }
 }

@@ -65,8 +65,8 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::Threads(rows) => {
             model.told_asking(rows.iter().map(Arc::as_ref).filter(|row| row.asks()));
             let effects = model.rejoin(rows.iter().map(Arc::as_ref));
-            model.threads = rows;
-            model.threads_loaded = true;
+            model.threads.rows = rows;
+            model.threads.loaded = true;
             model.refill(PickerKind::Threads);
             if model.mentions() {
                 model.complete();
@@ -339,8 +339,8 @@ impl Model {
 
     /// Asks for the threads when their column shows and nobody asked yet.
     fn want_threads(&mut self) -> Vec<Effect> {
-        if geometry::shows_panel(self) && !self.threads_loaded {
-            self.threads_loaded = true;
+        if geometry::shows_panel(self) && !self.threads.loaded {
+            self.threads.loaded = true;
             return vec![Effect::LoadThreads];
         }
         Vec::new()

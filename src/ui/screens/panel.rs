@@ -19,10 +19,10 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
     }
     canvas.put(area.x + 1, area.y, edge, "threads", Role::Title);
     let rows = geometry::panel_threads(regions);
-    if model.threads.is_empty() {
+    if model.threads.rows.is_empty() {
         canvas.put(area.x + 1, area.y + 1, edge, "none yet", Role::TextMuted);
     }
-    for (index, row) in model.threads.iter().take(rows).enumerate() {
+    for (index, row) in model.threads.rows.iter().take(rows).enumerate() {
         let y = area.y + 1 + 2 * u16::try_from(index).unwrap_or(0);
         let current = model.view.thread.as_ref() == Some(&row.thread_id);
         let (mark, role) = status_mark(row);

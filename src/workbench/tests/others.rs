@@ -256,8 +256,8 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
 fn s04_what_is_sent_to_a_thread_from_elsewhere_goes_into_one_of_our_own() {
     let mut session = session();
     session.keys("ctrl-t");
-    session.model.threads = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }.into()];
-    assert_eq!(session.model.threads[0].told(), "elsewhere");
+    session.model.threads.rows = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }.into()];
+    assert_eq!(session.model.threads.rows[0].told(), "elsewhere");
     let (newest, state) = (Vec::new(), None);
     session.model.view.thread = Some(id());
     session.model.view.link = super::Link::Opening;
