@@ -124,6 +124,37 @@ fn kept(project: &Project) -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
 }
 
+/// The extension with nothing of a provider that is known but its login.
+fn of_known(name: &str) -> String {
+    let (before, rest) = SIGNS_IN.split_once("pi.registerProvider(\"own\", {").unwrap();
+    let (_, oauth) = rest.split_once("oauth: {").unwrap();
+    let (oauth, _) = oauth.split_once("modifyModels").unwrap();
+    format!("{before}pi.registerProvider({name:?}, {{ oauth: {{{oauth} }} }});\n}};")
+}
+
+#[test]
+fn an_extension_signs_in_to_a_provider_that_is_known() {
+    let server = WireServer::start("Signed in.");
+    let (project, file, tokens) = signing(&server);
+    fs::write(&file, of_known("openai").replace("BASE", &format!("http://{}", tokens.host()))).unwrap();
+    let levain = |arguments: &[&str], text: &str| {
+        let mut command = project.home.levain(arguments);
+        command.env("LEVAIN_EXTENSION_HOSTS", tokens.host()).env("OPENAI_BASE_URL", server.base("/v1"));
+        answered(&mut command, text)
+    };
+    let ask = ["run", "--model", "openai/gpt-4.1", "hello"];
+    let (code, _, err) = answered(&mut project.home.levain(&ask), "");
+    assert!(code != 0 && err.contains("levain login openai") && err.contains("OPENAI_API_KEY"), "{err}");
+    let (code, out, err) = levain(&["login", "openai", "--no-browser"], "the-code\n");
+    assert!(code == 0 && out.contains("signed in to openai"), "{out}{err}");
+    let (code, out, err) = levain(&ask, "");
+    assert!(code == 0 && out.contains("Signed in."), "{out}{err}");
+    // What else is known of it stays.
+    let (_, out, _) = levain(&["models"], "");
+    let row = out.lines().find(|line| line.starts_with("openai/gpt-4.1 ")).unwrap_or_else(|| panic!("{out}"));
+    assert!(row.contains("$2.00/$8.00") && row.contains("ready"), "{row}");
+}
+
 const ASK: [&str; 4] = ["run", "--model", "own/small", "hello"];
 
 #[test]

@@ -481,6 +481,12 @@ impl Providers {
         let provider = known.key;
         let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
         let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
+        if self.own_file(known.name).is_some_and(|file| file.login.is_some()) {
+            return Err(ResolveError::SignedOut {
+                provider: known.name.to_owned(),
+                variable: Some(variable.to_owned()),
+            });
+        }
         Err(self.missing_key(provider, variable))
     }
 

@@ -4,6 +4,7 @@
 //! files were: code runs for it only where a file that speaks of providers is new or was changed. As with provider files, a
 //! project says nothing of addresses and keys: only extensions of the person's own folders and of the command line count.
 
+use super::extension_models::own;
 use super::extensions::{Extensions, Registered};
 use crate::domain::{Problem, Severity, Space};
 use crate::ports::private_file::PrivateFile;
@@ -206,7 +207,7 @@ type Read = (Option<ProviderFile>, Vec<Problem>);
 /// A provider as a provider file says it.
 fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> {
     let text = |name: &str| described.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let name = text("name").unwrap_or_default();
+    let name = own(text("name").unwrap_or_default());
     let streams = described.get("streams").and_then(Value::as_bool).unwrap_or_default();
     let signs_in = described.get("oauth").is_some_and(Value::is_object);
     // Where its own code answers, it alone knows where and how.
@@ -245,7 +246,9 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     let mut whole = json!({"tool_id": name, "pricing": pricing, "profiles": profiles,
         "config": {"auth": auth, "headers": headers}});
     if let Some((url, wire)) = place {
-        whole["config"]["url"] = url.into();
+        if let Some(url) = url {
+            whole["config"]["url"] = url.into();
+        }
         // One that is known has its own form.
         if text("api").is_some() || known(name).is_none() {
             whole["wire"] = wire.into();
@@ -260,23 +263,25 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     Ok((file, problems))
 }
 
-/// Where a provider answers, without what its form puts behind that, and the form.
+/// Where a provider answers, without what its form puts behind that, and the form. One that is known may leave the place as
+/// it is.
 pub(super) fn place(
     name: &str,
     api: Option<&str>,
     url: Option<&str>,
-) -> Result<(String, &'static str), (String, &'static str)> {
+) -> Result<(Option<String>, &'static str), (String, &'static str)> {
     let api = api.unwrap_or("openai-completions");
     let Some((_, wire, ending)) = FORMS.iter().find(|(known, ..)| *known == api) else {
-        let known = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
-        return Err((format!("the provider {name} has the api `{api}`, which is not known"), known));
+        let forms = "write openai-completions, openai-responses, anthropic-messages or google-generative-ai";
+        return Err((format!("the provider {name} has the api `{api}`, which is not known"), forms));
     };
     let Some(url) = url else {
-        return Err((format!("the provider {name} has no baseUrl"), "say where it answers"));
+        let nowhere = || (format!("the provider {name} has no baseUrl"), "say where it answers");
+        return known(name).map(|_usual| (None, *wire)).ok_or_else(nowhere);
     };
     let url = url.trim_end_matches('/');
     let url = url.strip_suffix(ending).filter(|_| !ending.is_empty()).unwrap_or(url);
-    Ok((url.to_owned(), wire))
+    Ok((Some(url.to_owned()), wire))
 }
 
 /// Whether a word is the name of a variable that holds a key, and not a key or a stand-in for one (`EMPTY`).
@@ -318,6 +323,16 @@ mod tests {
         answers["oauth"] = json!({"name": "Own"});
         let (own, _) = super::file(&answers, Path::new("/e.ts")).unwrap();
         assert_eq!(own.unwrap().login, Some(PathBuf::from("/e.ts")));
+        // Of one that is known the login or a header may be all that is said, by pi's name for it.
+        let described = |name: &str| json!({"name": name, "headers": {"X-Of": "me"}, "oauth": {"name": "Own"}});
+        for (pi, here) in [("anthropic", "anthropic"), ("google", "gemini")] {
+            let (known, problems) = super::file(&described(pi), Path::new("/e.ts")).unwrap();
+            let known = known.unwrap();
+            assert_eq!((known.tool_id.as_str(), known.login.is_some(), problems), (here, true, Vec::new()));
+            assert_eq!((&known.part("m").base, known.part("m").form), (&None, None));
+        }
+        assert!(super::file(&described("elsewhere"), Path::new("/e.ts")).unwrap_err().0.contains("no baseUrl"));
+        let described = json!({"name": "own", "baseUrl": "https://api.own.org/v1/", "api": "openai-completions"});
         for (field, value, words) in [("api", json!("other"), "not known"), ("baseUrl", json!(""), "no baseUrl")] {
             let mut wrong = described.clone();
             wrong[field] = value;

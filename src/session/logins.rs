@@ -3,6 +3,7 @@
 //!
 //! A file is bound to the provider's name and the extension's file: another extension that takes the name gets nothing of it.
 
+use super::extension_models::of_pi;
 use super::extension_network::Network;
 use super::extension_providers::place;
 use super::extension_text::plain;
@@ -299,8 +300,11 @@ impl LoginEngine {
     }
 
     async fn step(&self, step: &str, credentials: &Value) -> Result<Value, String> {
-        self.asked("providerAuth", vec![json!({"provider": self.provider, "step": step, "credentials": credentials})])
-            .await
+        self.asked(
+            "providerAuth",
+            vec![json!({"provider": of_pi(&self.provider), "step": step, "credentials": credentials})],
+        )
+        .await
     }
 
     /// What is kept of credentials: with the key, and where it is used.
@@ -321,7 +325,7 @@ impl LoginEngine {
     async fn base(&self, credentials: &Value) -> Result<Option<String>, String> {
         let described = self.asked("providerDescriptions", Vec::new()).await?;
         let mut described = described.as_array().into_iter().flatten();
-        let Some(described) = described.rfind(|one| one["name"] == *self.provider) else { return Ok(None) };
+        let Some(described) = described.rfind(|one| one["name"] == *of_pi(&self.provider)) else { return Ok(None) };
         if described["oauth"]["modifiesModels"] != true {
             return Ok(None);
         }
@@ -337,16 +341,17 @@ impl LoginEngine {
             model
         };
         let models: Vec<Value> = listed.into_iter().map(whole).collect();
-        let asked = json!({"provider": self.provider, "step": "models", "credentials": credentials, "models": models});
+        let asked =
+            json!({"provider": described["name"], "step": "models", "credentials": credentials, "models": models});
         let models = self.asked("providerAuth", vec![asked]).await?;
-        let of_it = models.as_array().into_iter().flatten().filter(|model| model["provider"] == *self.provider);
+        let of_it = models.as_array().into_iter().flatten().filter(|model| model["provider"] == described["name"]);
         let mut places = of_it.filter_map(|model| model["baseUrl"].as_str());
         let Some(first) = places.next().filter(|first| described["baseUrl"] != **first) else { return Ok(None) };
         if places.any(|other| other != first) {
             return Err("its extension sends models to several addresses, which is not done here".to_owned());
         }
         let (base, _) = place(&self.provider, described["api"].as_str(), Some(first)).map_err(|(why, _)| why)?;
-        Ok(Some(base))
+        Ok(base)
     }
 }
 
