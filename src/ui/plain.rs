@@ -145,9 +145,9 @@ impl Narrator {
     }
 
     fn notices(&mut self, model: &Model, text: &mut String) {
-        let new = model.notices_said.saturating_sub(self.notices);
-        self.notices = model.notices_said;
-        let skipped = model.notices.len().saturating_sub(new);
+        let new = model.notices.said().saturating_sub(self.notices);
+        self.notices = model.notices.said();
+        let skipped = model.notices.iter().len().saturating_sub(new);
         for notice in model.notices.iter().skip(skipped) {
             let word = match notice.level {
                 Level::Info => "Note",

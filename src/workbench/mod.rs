@@ -49,6 +49,7 @@ mod listen;
 mod managing;
 pub mod message;
 mod model;
+mod notices;
 mod obstacle;
 mod others;
 pub mod overlay;
@@ -90,7 +91,8 @@ pub use message::{
     Button, DirectiveChoice, Effect, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews, ProjectRuns,
     PromptRow, RequestShown, Source, Upkeep,
 };
-pub use model::{Model, NoticeLine, Options};
+pub use model::{Model, Options};
+pub use notices::{NoticeLine, Notices};
 pub use request::AssembledRequest;
 pub use search::{Reading, Search};
 pub use thread_row::ThreadRow;

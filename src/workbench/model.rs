@@ -12,6 +12,7 @@ use super::geometry;
 use super::history::History;
 use super::layout::Position;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice};
+use super::notices::{NoticeLine, Notices};
 use super::overlay::Overlay;
 use super::peek::Peek;
 use super::pointer::Pointer;
@@ -23,7 +24,6 @@ use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
-use std::collections::VecDeque;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -51,17 +51,6 @@ pub struct Options {
     /// Whether a person asked for that directive by name.
     pub by_name: bool,
 }
-
-/// A message to the person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoticeLine {
-    pub level: Level,
-    pub text: String,
-}
-
-/// How long a notice stays, in seconds, and how many are kept.
-const NOTICE_SECONDS: u8 = 8;
-const NOTICES_KEPT: usize = 200;
 
 /// The interactive model. Read it freely; [`super::update()`] changes it.
 #[derive(Clone, Debug)]
@@ -105,11 +94,8 @@ pub struct Model {
     pub quitting: bool,
     /// The next press of the same key leaves, for so many seconds.
     pub leaving_seconds: u8,
-    pub notices: VecDeque<NoticeLine>,
-    /// How many there were in all.
-    pub notices_said: usize,
+    pub notices: Notices,
     pub(super) history: History,
-    pub(super) notice_seconds: u8,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// Number of the newest command.
@@ -177,10 +163,8 @@ impl Model {
             light: None,
             quitting: false,
             leaving_seconds: 0,
-            notices: VecDeque::new(),
-            notices_said: 0,
+            notices: Notices::default(),
             history: History::default(),
-            notice_seconds: 0,
             models_loaded: false,
             changed: true,
             commands: 0,
@@ -213,7 +197,7 @@ impl Model {
     #[must_use]
     pub fn shows_time(&self) -> bool {
         let works = self.view.is_working() && self.view.activity.phase != Phase::Approval;
-        works || self.notice_seconds > 0 || self.leaving_seconds > 0
+        works || self.notice().is_some() || self.leaving_seconds > 0
     }
 
     /// Tells what time it is, for the ages in the list of threads.
@@ -224,28 +208,17 @@ impl Model {
     /// The notice on the screen.
     #[must_use]
     pub fn notice(&self) -> Option<&NoticeLine> {
-        self.notices.back().filter(|_| self.notice_seconds > 0)
+        self.notices.shown()
     }
 
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>) {
-        self.notices.push_back(NoticeLine { level, text: text.into() });
-        self.notices_said += 1;
-        if self.notices.len() > NOTICES_KEPT {
-            self.notices.pop_front();
-        }
-        self.notice_seconds = NOTICE_SECONDS;
+        self.notices.say(level, text.into());
         self.changed = true;
     }
 
     /// Takes back notices of what was mended: from the screen, and from the list.
     pub(super) fn unsay(&mut self, texts: &[String]) {
-        let is_gone = |notice: &NoticeLine| texts.contains(&notice.text);
-        if self.notice().is_some_and(is_gone) {
-            self.notice_seconds = 0;
-        }
-        let before = self.notices.len();
-        self.notices.retain(|notice| !is_gone(notice));
-        self.changed |= before != self.notices.len();
+        self.changed |= self.notices.unsay(texts);
     }
 
     /// A number for the next command.

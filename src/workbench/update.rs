@@ -333,7 +333,7 @@ impl Model {
                 *seconds = seconds.saturating_sub(1);
             }
         }
-        self.notice_seconds = self.notice_seconds.saturating_sub(1);
+        self.notices.second();
         self.leaving_seconds = self.leaving_seconds.saturating_sub(1);
     }
 

@@ -118,9 +118,9 @@ fn who_asks_elsewhere_is_told_once() {
         session.model.notice().unwrap().text,
         "another thread needs approval: about chat-2 (/threads lists them)"
     );
-    let said = session.model.notices_said;
+    let said = session.model.notices.said();
     session.tell(Message::Running(vec![mine, row("chat-2", Some(Waiting::Approval))]));
-    assert_eq!(session.model.notices_said, said);
+    assert_eq!(session.model.notices.said(), said);
     // What was told as a mistake stays, and the next look tells.
     session.tell(Message::Notice { level: Level::Warning, text: "no key".into() });
     let (second, third, fourth) = (
