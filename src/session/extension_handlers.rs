@@ -81,7 +81,7 @@ impl ExtensionHandlers {
     }
 
     pub(super) fn planned(&self, system: &[Piece]) {
-        self.thread.planned(system);
+        self.thread.prompt_options.planned(system);
     }
 
     /// What runs them; none where there is no extension.
@@ -485,7 +485,10 @@ impl ExtensionHandlers {
                 let mut event = call.event.json().into_owned();
                 if let Value::Object(event) = &mut event {
                     let (thread, since) = (Arc::clone(&self.thread), call.since);
-                    let options = tokio::task::spawn_blocking(move || thread.prompt_options_since(since)).await;
+                    let options = tokio::task::spawn_blocking(move || {
+                        thread.prompt_options.since(since, || thread.prompt_options())
+                    })
+                    .await;
                     event.insert("systemPromptOptions".to_owned(), options.unwrap_or_default());
                 }
                 event.into()

@@ -4,11 +4,12 @@ use super::built_in::Equipment;
 use super::extension_models;
 use super::extension_thread::{ExtensionThread, is_idle};
 use super::tools_of_pi;
+use crate::context::ToolWords;
 use crate::domain::event::CancelScope;
 use crate::domain::{Command, ExtensionEntry, KnownTool, State, Themes, ToolSpec, Verdict};
 use crate::extensions::Asker;
-use crate::items::prompt_file::PromptFiles;
-use serde_json::{Value, json};
+use crate::items::prompt_file::{PromptFile, PromptFiles};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -153,8 +154,24 @@ impl ExtensionThread {
         })
     }
 
-    pub(super) fn prompt_files(&self) -> PromptFiles {
+    fn prompt_files(&self) -> PromptFiles {
         PromptFiles::find(&self.root, &self.home).with(&self.named())
+    }
+
+    /// What is known of how the system text is made: the tools that are offered, by pi's names, what extensions say of them,
+    /// the skills that there are, which are looked for, and the files that are in it.
+    pub(super) fn prompt_options(&self) -> Value {
+        let active = self.of_tools("tools.active", &Value::Null).unwrap_or_default();
+        let words = self.tools.get().map_or_else(Vec::new, |equipment| (equipment.words)());
+        let named = |one: &ToolWords| Some((tools_of_pi::name(&one.name).to_owned(), one.snippet.clone()?.into()));
+        let snippets: Map<String, Value> = words.iter().filter_map(named).collect();
+        let guidelines: Vec<&String> = words.iter().flat_map(|one| &one.guidelines).collect();
+        let cwd = self.root.display().to_string();
+        let skills: Vec<Value> = self.prompt_files().skills.iter().map(skill).collect();
+        let mut options = json!({"cwd": cwd, "selectedTools": active, "toolSnippets": snippets,
+            "promptGuidelines": guidelines, "skills": skills});
+        self.prompt_options.tell_files(&self.root, &self.home, &mut options);
+        options
     }
 
     /// The tools that it may use, whether or not they are active.
@@ -169,6 +186,13 @@ impl ExtensionThread {
 #[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn percent(tokens: u64, window: u64) -> f64 {
     tokens as f64 * 100.0 / window.max(1) as f64
+}
+
+/// A skill as extensions of pi know it.
+fn skill(file: &PromptFile) -> Value {
+    let folder = file.file.parent().unwrap_or(&file.file);
+    json!({"name": file.name, "description": file.description, "filePath": file.file, "baseDir": folder,
+        "disableModelInvocation": !file.listed})
 }
 
 /// Skills and templates as `pi.getCommands` lists them.
