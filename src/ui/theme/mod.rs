@@ -34,6 +34,18 @@ pub struct Theme {
     depth: ColourDepth,
 }
 
+/// What the colours of a terminal mean in text of extensions, which name roles: an error of theirs is red, what counts cyan
+/// (`assets/extensions/host/theme.js`).
+const MEANT: [(Color, Role); 7] = [
+    (Color::Red, Role::StatusError),
+    (Color::Green, Role::StatusOk),
+    (Color::Yellow, Role::StatusWarning),
+    (Color::Blue, Role::MarkdownLink),
+    (Color::Magenta, Role::Tool),
+    (Color::Cyan, Role::Key),
+    (Color::DarkGray, Role::TextMuted),
+];
+
 impl Theme {
     /// A theme that came with the program.
     #[must_use]
@@ -132,11 +144,16 @@ impl Theme {
         Self { name: self.name.clone(), styles, depth }
     }
 
-    /// A style that came from elsewhere, in the colours the terminal has: what it takes back is what the theme has there.
+    /// A style that came from elsewhere, in the colours the terminal has: what it takes back is what the theme has there, and
+    /// letters in a colour that means something are in the theme's colour for that.
     #[must_use]
     pub fn fit(&self, style: Style) -> Style {
         let own = |colour: Option<Color>| colour.filter(|colour| *colour != Color::Reset);
-        let style = Style { fg: own(style.fg), bg: own(style.bg), underline_color: None, ..style };
+        let meant = |colour: Color| {
+            let role = MEANT.iter().find(|(known, _)| *known == colour).map(|(_, role)| *role);
+            role.and_then(|role| self.style(role).fg).unwrap_or(colour)
+        };
+        let style = Style { fg: own(style.fg).map(meant), bg: own(style.bg), underline_color: None, ..style };
         colour::reduce(style, self.depth)
     }
 }
@@ -210,6 +227,19 @@ mod tests {
         assert_eq!(theme.name, "mine");
         assert_eq!(theme.style(Role::StatusWarning).fg, Some(Color::Red));
         assert_eq!(theme.style(Role::StatusError), Style::new().add_modifier(Modifier::BOLD));
+    }
+
+    #[test]
+    fn colours_that_mean_something_are_the_themes() {
+        let (theme, _) = Theme::from_toml("\"status.ok\" = \"#00ff00\"\n\"key\" = \"bold\"", Path::new("mine.toml"));
+        let fg = |theme: &Theme, colour| theme.fit(Style::new().fg(colour)).fg;
+        assert_eq!(fg(&theme, Color::Green), Some(Color::Rgb(0, 255, 0)));
+        // One that the theme leaves to the terminal, one that means nothing, and none.
+        assert_eq!(fg(&theme, Color::Cyan), Some(Color::Cyan));
+        assert_eq!(fg(&theme, Color::Rgb(1, 2, 3)), Some(Color::Rgb(1, 2, 3)));
+        assert_eq!(fg(&theme, Color::Reset), None);
+        assert_eq!(fg(&theme.at(ColourDepth::Sixteen), Color::Green), Some(Color::LightGreen));
+        assert_eq!(fg(&theme.at(ColourDepth::None), Color::Green), None);
     }
 
     #[test]
