@@ -94,6 +94,16 @@ fn the_code_of_an_extension_answers_in_the_place_of_a_server() {
     assert!(project.home.project().join("made").exists());
 }
 
+#[test]
+fn pis_name_of_a_provider_means_the_one_that_is_known_here() {
+    let project = own();
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    std::fs::write(file, OWN.replacen("registerProvider(\"own\"", "registerProvider(\"google\"", 1)).unwrap();
+    let mut run = project.home.levain(&["run", "--model", "gemini/small", "--directive", "work", "hello"]);
+    let (code, out, err) = terminal::output(run.env("OWN_MODEL_KEY", KEY));
+    assert!(code == 0 && out.contains("Small by google, key 20"), "{out}{err}");
+}
+
 /// `OWN`, which registers its provider when a thread begins, and takes it back where a file says so.
 fn late(project: &Project) -> String {
     let gone = project.home.project().join("gone");

@@ -1,6 +1,7 @@
 //! Models whose answers come from the code of an extension: asked in the engine of the thread.
 
 use super::extension_handlers::ExtensionHandlers;
+use super::extension_models::of_pi;
 use crate::extensions::{Answer, Ask};
 use crate::providers::{ExtensionEvents, ExtensionStreams};
 use futures_util::stream;
@@ -11,7 +12,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 impl ExtensionStreams for ExtensionHandlers {
-    fn stream(&self, path: PathBuf, arguments: Value) -> ExtensionEvents {
+    fn stream(&self, path: PathBuf, mut arguments: Value) -> ExtensionEvents {
+        if let Some(provider) = arguments.get("provider").and_then(Value::as_str).map(of_pi) {
+            arguments["provider"] = provider.into();
+        }
         let Some(engine) = self.engine() else {
             let why = format!("the extension {} is not loaded in this thread", path.display());
             return Box::pin(stream::once(std::future::ready(Err(why))));
