@@ -7,10 +7,12 @@
 
 use crate::support::{terminal, wire_server};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use terminal::{Home, Terminal, key};
 use wire_server::WireServer;
 
@@ -117,20 +119,21 @@ impl Conversation {
 
     /// Allows the call that waits.
     fn allows(&self) -> &Self {
-        self.takes_images("y allow once");
-        self.terminal.send_keys("y");
-        self.terminal.wait_gone("y allow once");
-        self
+        self.answers("y allow once", "y")
     }
 
-    /// Presses a key until the question is gone: one that comes at once answers nothing.
+    /// Presses a key until the question is gone, and waits for that after each: one that comes at once answers nothing, and one
+    /// that comes too late is for what follows.
     fn answers(&self, question: &str, keys: &str) -> &Self {
         self.takes_images(question);
-        self.terminal.wait_until("the question is answered", |screen| {
-            if screen.contents().contains(question) {
+        let pressed = Cell::new(None::<Instant>);
+        terminal::poll("the question is answered", || {
+            let stands = self.terminal.screen_text().contains(question);
+            if stands && pressed.get().is_none_or(|at| at.elapsed() > Duration::from_millis(700)) {
                 self.terminal.send_keys(keys);
+                pressed.set(Some(Instant::now()));
             }
-            !screen.contents().contains(question)
+            !stands
         });
         self
     }
