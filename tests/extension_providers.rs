@@ -2,6 +2,7 @@
 
 use crate::support::scripted_project::{Project, say};
 use crate::support::terminal;
+use crate::support::wire_server::{self, WireServer};
 use serde_json::Value;
 
 /// A provider that answers by itself: it counts what it was asked, calls a tool, fails, or never ends.
@@ -104,6 +105,51 @@ fn pis_name_of_a_provider_means_the_one_that_is_known_here() {
     assert!(code == 0 && out.contains("Small by google, key 20"), "{out}{err}");
 }
 
+/// What a model of a vendor answers to `hello`, which is asked at `server`.
+fn at_vendor(project: &Project, server: &WireServer) -> (i32, String) {
+    let mut run = project.home.levain(&["run", "--model", "openai/gpt-4.1", "hello"]);
+    run.env("OPENAI_BASE_URL", server.base("/v1")).env("OPENAI_API_KEY", wire_server::KEY);
+    let (code, out, err) = terminal::output(&mut run);
+    (code, out + &err)
+}
+
+/// Its prompts would go to the vendor, and not where the extension would have them.
+#[test]
+fn a_provider_that_is_built_in_is_not_asked_while_an_extension_describes_it_with_a_mistake() {
+    let project = own();
+    let server = WireServer::start("Hello from the vendor.");
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    let write = |body: &str| std::fs::write(&file, format!("export default (pi: any) => {{ {body} }};")).unwrap();
+    let proxy = "\"openai\", { api: \"smoke\", baseUrl: \"http://127.0.0.1:9/v1\" }";
+    let lacks = "\"openai\", { apiKey: \"OPENAI_API_KEY\", models: [{ id: \"gpt-4.1\" }] }";
+    for (body, why) in [
+        (format!("pi.registerProvider({proxy})"), "the api `smoke`, which is not known"),
+        (format!("pi.registerProvider({lacks})"), "\"baseUrl\" is required"),
+        (format!("pi.registerProvider({proxy}); throw new Error(\"half done\")"), "half done"),
+        (format!("pi.registerProvider({proxy}"), "own.ts"),
+    ] {
+        write(&body);
+        let (code, told) = at_vendor(&project, &server);
+        let refused = "does not use provider openai while its file has a mistake";
+        assert!(code != 0 && told.contains(refused) && told.contains(why), "{body}: {told}");
+    }
+    for (config, why) in [(proxy, "the api `smoke`"), (lacks, "\"baseUrl\" is required")] {
+        write(&format!("pi.on(\"session_start\", () => {{ pi.registerProvider({config}); }});"));
+        let (code, told) = at_vendor(&project, &server);
+        assert!(code != 0 && told.contains("does not use provider openai") && told.contains(why), "{config}: {told}");
+    }
+    assert_eq!(server.asked(), [""; 0]);
+    write(&format!(
+        "pi.on(\"session_start\", () => {{ try {{ pi.registerProvider({lacks}); }} catch {{ }} pi.unregisterProvider(\"openai\"); }});"
+    ));
+    let (code, told) = at_vendor(&project, &server);
+    assert!(code == 0 && told.contains("Hello from the vendor."), "{told}");
+    write("pi.registerProvider(\"openai\", { headers: { \"X-Of\": \"me\" } })");
+    let (code, told) = at_vendor(&project, &server);
+    assert!(code == 0 && told.contains("Hello from the vendor."), "{told}");
+    assert_eq!(server.asked().len(), 2);
+}
+
 /// `OWN`, which registers its provider when a thread begins, and takes it back where a file says so.
 fn late(project: &Project) -> String {
     let gone = project.home.project().join("gone");
@@ -115,27 +161,32 @@ fn late(project: &Project) -> String {
     body.strip_suffix("};").unwrap().to_owned() + "}); };"
 }
 
+/// The notices of a thread that `levain run --json` told of.
+fn notices(project: &Project, told: &Value) -> Vec<String> {
+    let events = project.events(told["thread_id"].as_str().unwrap()).into_iter();
+    let notices = events.filter(|(event, _)| event == "notice");
+    notices.map(|(_, notice)| notice["text"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Those of a thread that asks no vendor.
+fn told_in_a_thread(project: &Project) -> Vec<String> {
+    let (_, out, err) = project.levain(&["run", "--json", "--model", "scripted/demo", "hello"]);
+    notices(project, &serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap())
+}
+
 #[test]
 fn a_provider_that_is_registered_while_a_thread_runs_counts_for_those_that_start_later() {
     let project = own();
     let file = project.home.home().join(".pi/agent/extensions/own.ts");
     std::fs::write(&file, late(&project)).unwrap();
     let listed = || project.levain(&["models"]).1.contains("own/small");
-    let notices = |told: &Value| -> Vec<String> {
-        let events = project.events(told["thread_id"].as_str().unwrap()).into_iter();
-        let notices = events.filter(|(event, _)| event == "notice");
-        notices.map(|(_, notice)| notice["text"].as_str().unwrap().to_owned()).collect()
-    };
-    let scripted = || {
-        let (_, out, err) = project.levain(&["run", "--json", "--model", "scripted/demo", "hello"]);
-        notices(&serde_json::from_str(out.lines().next().unwrap_or_else(|| panic!("{err}"))).unwrap())
-    };
+    let scripted = || told_in_a_thread(&project);
     assert!(!listed());
     assert_eq!(scripted(), ["own.ts: the provider own is there from here on"]);
     assert!(listed());
     let (code, told, err) = run(&project, "hello");
     assert_eq!((code, told["result"].as_str()), (0, Some("Small by own, key 20")), "{err}");
-    assert_eq!(notices(&told), [""; 0], "it is told once");
+    assert_eq!(notices(&project, &told), [""; 0], "it is told once");
     // It is taken back.
     project.write("gone", "");
     assert_eq!(scripted(), ["own.ts: the provider own is gone from here on"]);
@@ -173,6 +224,74 @@ fn a_provider_that_is_registered_while_a_thread_runs_can_be_chosen_in_it() {
     });
     terminal.leave();
     project.home.wait_until_quiet();
+}
+
+/// A provider that is asked at `server`.
+fn asked_at(server: &WireServer) -> String {
+    let models = "[{ id: \"small\", contextWindow: 32000, maxTokens: 4096 }]";
+    let address = server.base("/v1");
+    format!("pi.registerProvider(\"own\", {{ baseUrl: \"{address}\", apiKey: \"OWN_MODEL_KEY\", models: {models} }});")
+}
+
+#[test]
+fn a_provider_may_be_registered_by_another_file_of_the_folder_or_by_a_package() {
+    let project = own();
+    let extensions = project.home.home().join(".pi/agent/extensions");
+    let write = |path: &str, text: &str| {
+        let path = extensions.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let server = WireServer::start("Said at the first address.");
+    let other = WireServer::start("Said at the second address.");
+    let answer = |model: &str| {
+        let mut run = project.home.levain(&["run", "--model", model, "--directive", "work", "hello"]);
+        let (code, out, err) = terminal::output(run.env("OWN_MODEL_KEY", wire_server::KEY));
+        assert_eq!(code, 0, "{err}");
+        out + &err
+    };
+    std::fs::remove_file(extensions.join("own.ts")).unwrap();
+    write("own/index.ts", "import { register } from \"./lib/models.ts\"; export default register;");
+    let models = |server| format!("export const register = (pi: any) => {{ {} }};", asked_at(server));
+    write("own/lib/models.ts", &models(&server));
+    assert!(answer("own/small").contains("Said at the first address."));
+    write("own/lib/models.ts", &(models(&other) + "\n"));
+    assert!(answer("own/small").contains("Said at the second address."));
+    // What a package of others registers is known once a thread has loaded it.
+    std::fs::remove_dir_all(extensions.join("own")).unwrap();
+    write("own/index.ts", "export { default } from \"of-others\";");
+    let package = format!("export default (pi) => {{ {} }};", asked_at(&server));
+    write("own/node_modules/of-others/index.js", &package);
+    let described = r#"{"name": "of-others", "version": "1.0.0", "type": "module", "main": "index.js"}"#;
+    write("own/node_modules/of-others/package.json", described);
+    let listed = || project.levain(&["models"]).1.contains("own/small");
+    assert!(!listed());
+    assert_eq!(told_in_a_thread(&project), ["own/index.ts: the provider own is there from here on"]);
+    assert!(listed());
+    assert!(answer("own/small").contains("Said at the first address."));
+    assert_eq!(told_in_a_thread(&project), [""; 0], "it is told once");
+}
+
+#[test]
+fn a_provider_is_asked_where_its_file_says_since_it_was_saved() {
+    let project = own();
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    let (first, second) = (WireServer::start("Said at the first."), WireServer::start("Said at the second."));
+    let write = |body: &str| std::fs::write(&file, format!("export default (pi: any) => {{ {body} }};\n")).unwrap();
+    write(&asked_at(&first));
+    let levain = project.home.levain_in_terminal(&["--model", "own/small"]);
+    let terminal = levain.env("OWN_MODEL_KEY", wire_server::KEY).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    say(&terminal, "hello");
+    terminal.wait_for("Said at the first.");
+    write(&format!("// moved\n{}", asked_at(&second)));
+    say(&terminal, "hello again");
+    terminal.wait_for("Said at the second.");
+    write(&format!("// with a mistake\n{}", asked_at(&second).replace("baseUrl", "api: \"none\", baseUrl")));
+    say(&terminal, "hello once more");
+    terminal.wait_for("the api `none`");
+    terminal.leave();
+    assert_eq!((first.asked().len(), second.asked().len()), (1, 1));
 }
 
 #[test]

@@ -11,7 +11,7 @@ import { bus } from "./host/bus.js";
 import { closeAllOf, closePlace, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace, writePlace } from "./host/components.js";
 import { clashes, createExtension, describe, dropExtension, extensions, toolTable } from "./host/registry.js";
 import { commandDescriptions, toolDescriptions } from "./host/listing.js";
-import { describeProvider, providerAuth, streamProvider } from "./host/providers.js";
+import { describeProvider, providerAuth, providerMistakes, streamProvider } from "./host/providers.js";
 import { branchChanged, terminalInput } from "./host/ui.js";
 import { themeChanged } from "./host/theme.js";
 
@@ -63,7 +63,10 @@ export const listing = () => [...extensions.values()].map(describe);
 
 /** Providers to register once the session is bound. */
 export const providerDescriptions = () =>
-  [...extensions.values()].flatMap((extension) => [...extension.providers].map(([name, config]) => describeProvider(name, config, extension)));
+  [...extensions.values()].flatMap((extension) => [
+    ...[...extension.providers].map(([name, config]) => describeProvider(name, config, extension)),
+    ...providerMistakes(extension),
+  ]);
 
 /** Shortcuts with the file that holds each; the last one that asked for a key has it. */
 export const shortcutDescriptions = () => {

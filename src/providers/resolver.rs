@@ -221,6 +221,16 @@ impl Providers {
         Self { login: Some((provider.to_owned(), login)), ..self.clone() }
     }
 
+    /// The same where these are not asked either.
+    #[must_use]
+    pub fn refusing(mut self, more: &BTreeMap<String, Problem>) -> Self {
+        if !more.is_empty() {
+            let settings = Arc::make_mut(&mut self.settings);
+            settings.refused.extend(more.iter().map(|(name, problem)| (name.clone(), problem.clone())));
+        }
+        self
+    }
+
     /// The login to `provider`.
     fn login(&self, provider: &str) -> Option<&Login> {
         self.login.as_ref().filter(|(of, _)| of == provider).map(|(_, login)| login)

@@ -2,8 +2,8 @@
 
 use super::built_in::Equipment;
 use super::extension_offer::{ITEM, Offered};
-use super::extension_thread::{ExtensionThread, name_of};
-use super::extensions::{Extension, Extensions};
+use super::extension_thread::ExtensionThread;
+use super::extensions::{Extension, Extensions, name_of};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
@@ -181,7 +181,7 @@ impl ExtensionHandlers {
                     let engine = Arc::new(engine);
                     loaded.of_project = may_run.iter().any(|one| one.of_project);
                     if loaded.of_project {
-                        self.thread.shares_engine();
+                        self.thread.late_providers.shares_engine();
                     }
                     self.fill(&mut loaded, &engine, &may_run, &mut told).await;
                     loaded.engine = Some(engine);
@@ -197,6 +197,9 @@ impl ExtensionHandlers {
             return (Loaded { files, engine, paths, of_project }, told);
         }
         loaded.files = files;
+        if self.thread.is_one() {
+            told.extend(self.providers_of(&loaded).await);
+        }
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
         self.tell(before, Stage::SessionShutdown, &reason).await;
         self.thread.follow(loaded.engine.as_ref());
@@ -241,6 +244,17 @@ impl ExtensionHandlers {
         let extensions = self.extensions.clone();
         let trusted = tokio::task::spawn_blocking(move || extensions.are_trusted()).await.unwrap_or(false);
         found.into_iter().partition(|one| trusted || !one.of_project)
+    }
+
+    /// Learns the providers that extensions have registered while they were loaded.
+    async fn providers_of(&self, loaded: &Loaded) -> Vec<String> {
+        let Some(engine) = &loaded.engine else { return Vec::new() };
+        let ask = Ask::Function { name: "providerDescriptions", arguments: Vec::new() };
+        let Ok((answer, _)) = engine.ask(ask, false).await else { return Vec::new() };
+        let described = answer.result.unwrap_or_default();
+        let (thread, paths) = (Arc::clone(&self.thread), loaded.paths.iter().map(|(path, _)| path.clone()).collect());
+        let learn = move || thread.late_providers.loaded(paths, described.as_array().map_or(&[], Vec::as_slice));
+        tokio::task::spawn_blocking(learn).await.unwrap_or_default()
     }
 
     async fn fill(&self, loaded: &mut Loaded, engine: &Engine, found: &[Extension], told: &mut Vec<String>) {

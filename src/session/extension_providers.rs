@@ -4,13 +4,15 @@
 //! files were: code runs for it only where a file that speaks of providers is new or was changed. As with provider files, a
 //! project says nothing of addresses and keys: only extensions of the person's own folders and of the command line count.
 
-use super::extension_models::own;
-use super::extensions::{Extensions, Registered};
+use super::extension_models::{of_pi, own};
+use super::extensions::{Extension, Extensions, Registered};
 use crate::domain::{Problem, Severity, Space};
+use crate::extensions::unit;
 use crate::ports::private_file::PrivateFile;
 use crate::providers::ProviderFile;
 use crate::providers::keys::VARIABLES;
-use crate::providers::known::known;
+use crate::providers::known::{KNOWN, known};
+use ignore::{DirEntry, WalkBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -20,7 +22,13 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// What a file that registers some calls.
-const CALL: &[u8] = b"registerProvider";
+const CALL: &str = "registerProvider";
+
+/// How files with code end.
+const MODULES: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
+/// Folders below that of an extension are looked through as deep as this, and as many files.
+const DEEPEST: usize = 4;
+const MOST_FILES: usize = 500;
 
 /// Wire forms by pi's names, and what pi writes behind an address that is not part of it here.
 const FORMS: [(&str, &str, &str); 4] = [
@@ -56,6 +64,34 @@ impl Cache {
     }
 }
 
+/// When an extension registers a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    AtLoad,
+    Later,
+}
+
+/// The person's own among these extensions of which the cache does not say how they are now.
+pub(super) fn changed(paths: Vec<PathBuf>, extensions: &Extensions, cache: &Path) -> Vec<PathBuf> {
+    let known = Cache::read(cache);
+    let is_known = |path: &PathBuf| {
+        known.0.get(path).is_some_and(|known| Sources::of(path).stamp() == Some((known.bytes, known.modified)))
+    };
+    let found = extensions.found();
+    let is_own = |path: &PathBuf| found.iter().any(|one| !one.of_project && one.path == *path);
+    paths.into_iter().filter(|path| is_own(path) && !is_known(path)).collect()
+}
+
+/// Of what extensions describe at load, what their files did not say where they were looked for: packages of others do.
+pub(super) fn hidden<'a>(cache: &Path, described: &'a [Value]) -> Vec<(&'a Path, &'a str, &'a Value)> {
+    let known = Cache::read(cache);
+    let all = described.iter().filter_map(|one| Some((Path::new(one["path"].as_str()?), one["name"].as_str()?, one)));
+    let is_new = |(path, name, _): &(&Path, &str, &Value)| {
+        known.0.get(*path).is_some_and(|known| !known.providers.iter().any(|other| other["name"] == **name))
+    };
+    all.filter(is_new).collect()
+}
+
 /// Keeps what an extension registered while a thread ran, or that it took it back (without `config`): that counts for whatever
 /// starts from then on. True where it was not known so.
 ///
@@ -66,6 +102,7 @@ pub(super) fn register(
     cache: &Path,
     path: &Path,
     (name, config): (&str, Option<&Value>),
+    when: When,
 ) -> Result<bool, String> {
     let found = extensions.found();
     // They share an engine, so nobody can tell who says it.
@@ -79,16 +116,12 @@ pub(super) fn register(
         return Err("its file is none of your extensions".to_owned());
     }
     let described = match config {
-        Some(Value::Object(config)) if config.get("oauth").is_some_and(Value::is_object) => {
-            return Err("its login is known only where it is registered at load".to_owned());
-        }
         Some(Value::Object(config)) => {
             let mut described = config.clone();
             described.insert("name".to_owned(), name.into());
             described.insert("path".to_owned(), path.display().to_string().into());
-            // Each engine counts them anew.
-            described.remove("extension");
-            let described = Value::Object(described);
+            let mut described = Value::Object(described);
+            uncounted(&mut described);
             let (_, problems) = file(&described, path).map_err(|(message, remedy)| format!("{message}; {remedy}"))?;
             if let Some(problem) = problems.first() {
                 return Err(problem.message.clone());
@@ -99,12 +132,17 @@ pub(super) fn register(
         None => None,
     };
     let mut all = Cache::read(cache);
-    let now = stamp(path);
+    let now = Sources::of(path).stamp();
     let known = all.0.get_mut(path).filter(|known| Some((known.bytes, known.modified)) == now);
     let Some(known) = known else {
-        return Err("its file was changed, or says registerProvider nowhere: start again".to_owned());
+        return Err("its file was changed meanwhile: start again".to_owned());
     };
     let of_name = |one: &Value| one.get("name").is_some_and(|other| other == name);
+    let signs_in = |one: &Value| one.get("oauth").is_some_and(Value::is_object);
+    let at_load = when == When::AtLoad || known.providers.iter().any(|one| of_name(one) && signs_in(one));
+    if described.as_ref().is_some_and(signs_in) && !at_load {
+        return Err("its login is known only where it is registered at load".to_owned());
+    }
     if described.as_ref() == known.providers.iter().find(|one| of_name(one)) {
         return Ok(false);
     }
@@ -117,53 +155,85 @@ pub(super) fn register(
     Ok(true)
 }
 
-/// The providers of the person's own extensions, and what is wrong with them. Each mistake costs its provider.
-pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>, Vec<Problem>) {
-    let own = extensions.found().into_iter().filter(|one| !one.of_project).map(|one| one.path);
-    let own: Vec<PathBuf> = own.filter(|path| speaks_of_them(path)).collect();
+/// What the person's own extensions say of providers.
+#[derive(Debug, Default)]
+pub(super) struct Described {
+    pub(super) files: Vec<ProviderFile>,
+    /// Providers that are not to be asked, by name, and why: as with provider files, what is built in of that name may answer
+    /// elsewhere, or cost more, than the extension would have it.
+    pub(super) refused: BTreeMap<String, Problem>,
+    /// Each mistake costs its provider.
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Described {
+    /// Whether `path` says something of providers is not known: those that are built in and that it names are not to be asked.
+    fn unknown(&mut self, path: &Path, why: &str) {
+        let problem = problem(path, &format!("its providers are not known: {why}"), "see levain extensions");
+        let sources = Sources::of(path);
+        for name in KNOWN.iter().map(|known| known.name).filter(|name| sources.name(name)) {
+            self.refused.entry(name.to_owned()).or_insert_with(|| problem.clone());
+        }
+        self.problems.push(problem);
+    }
+
+    /// What `path` says of a provider.
+    fn take(&mut self, path: &Path, described: &Value) {
+        let (file, mut problems) = match file(described, path) {
+            Ok(read) => read,
+            Err((message, remedy)) => (None, vec![problem(path, &message, remedy)]),
+        };
+        if let Some(mistake) = problems.iter().find(|problem| problem.severity >= Severity::Error) {
+            let name = own(described.get("name").and_then(Value::as_str).unwrap_or_default());
+            self.refused.entry(name.to_owned()).or_insert_with(|| mistake.clone());
+        }
+        self.files.extend(file);
+        self.problems.append(&mut problems);
+    }
+}
+
+/// What the person's own extensions say of providers.
+pub(super) fn files(extensions: &Extensions, cache: &Path) -> Described {
+    let own: Vec<Extension> = extensions.found().into_iter().filter(|one| !one.of_project).collect();
     if own.is_empty() {
-        return (Vec::new(), Vec::new());
+        return Described::default();
     }
     let before = Cache::read(cache);
-    let (mut now, mut problems) = (BTreeMap::new(), Vec::new());
-    let mut unknown = Vec::new();
-    for path in &own {
-        let (path, Some((bytes, modified))) = (path.clone(), stamp(path)) else { continue };
-        match before.0.get(&path).filter(|known| (known.bytes, known.modified) == (bytes, modified)) {
-            Some(known) => {
-                now.insert(path, known.clone());
-            }
-            None => unknown.push((path, bytes, modified)),
+    let (mut now, mut unknown) = (BTreeMap::new(), Vec::new());
+    for Extension { path, .. } in &own {
+        let sources = Sources::of(path);
+        let Some((bytes, modified)) = sources.stamp() else { continue };
+        let known = before.0.get(path).filter(|known| (known.bytes, known.modified) == (bytes, modified));
+        let silent = Known { bytes, modified, providers: Vec::new() };
+        if known.is_none() && sources.hold(CALL) {
+            unknown.push((path.clone(), silent));
+        } else {
+            now.insert(path.clone(), known.cloned().unwrap_or(silent));
         }
     }
+    let mut described = Described::default();
     if !unknown.is_empty() {
-        match extensions.registered_by(unknown.iter().map(|(path, ..)| path.clone()).collect()) {
+        match extensions.registered_by(unknown.iter().map(|(path, _)| path.clone()).collect()) {
             Ok(Registered { providers: mut all, failed, .. }) => {
                 // They are asked again the next time, so that it is told for as long as it is so.
-                unknown.retain(|(path, ..)| !failed.iter().any(|(other, _)| other == path));
+                unknown.retain(|(path, _)| !failed.iter().any(|(other, _)| other == path));
                 for (path, why) in failed {
-                    problems.push(problem(
-                        &path,
-                        &format!("its providers are not known: {why}"),
-                        "see levain extensions",
-                    ));
+                    described.unknown(&path, &why);
                 }
-                for (path, bytes, modified) in unknown {
+                all.iter_mut().for_each(uncounted);
+                for (path, mut known) in unknown {
                     let of_file = |one: &Value| one.get("path").and_then(Value::as_str).map(Path::new) == Some(&*path);
-                    let (providers, rest) = all.into_iter().partition(of_file);
-                    all = rest;
-                    now.insert(path, Known { bytes, modified, providers });
+                    (known.providers, all) = all.into_iter().partition(of_file);
+                    now.insert(path, known);
                 }
             }
-            Err(why) => {
-                let (path, ..) = &unknown[0];
-                problems.push(problem(path, &format!("its providers are not known: {why}"), "see levain extensions"));
-            }
+            Err(why) => unknown.iter().for_each(|(path, _)| described.unknown(path, &why)),
         }
     }
     // What others load stays: of two that run at once each would else have the other read its files again.
-    let is_other =
-        |(path, known): &(&PathBuf, &Known)| !own.contains(path) && stamp(path) == Some((known.bytes, known.modified));
+    let is_other = |(path, known): &(&PathBuf, &Known)| {
+        !own.iter().any(|one| one.path == **path) && Sources::of(path).stamp() == Some((known.bytes, known.modified))
+    };
     let others = before.0.iter().filter(is_other).map(|(path, known)| (path.clone(), known.clone()));
     let all = Cache(now.clone().into_iter().chain(others).collect());
     if all != before
@@ -172,33 +242,65 @@ pub(super) fn files(extensions: &Extensions, cache: &Path) -> (Vec<ProviderFile>
         // They are asked again the next time.
         tracing::warn!(%error, "the cache of providers of extensions");
     }
-    let mut files = Vec::new();
     for (path, known) in now {
-        for described in known.providers {
-            match file(&described, &path) {
-                Ok((file, mut mistakes)) => {
-                    files.extend(file);
-                    problems.append(&mut mistakes);
-                }
-                Err((message, remedy)) => problems.push(problem(&path, &message, remedy)),
-            }
-        }
+        known.providers.iter().for_each(|one| described.take(&path, one));
     }
-    (files, problems)
+    described
+}
+
+/// Without the number that each engine gives an extension anew.
+fn uncounted(described: &mut Value) {
+    described.as_object_mut().map(|fields| fields.remove("extension"));
 }
 
 fn problem(path: &Path, message: &str, remedy: &str) -> Problem {
-    Problem::at(path, 1, Severity::Warning, message, remedy)
+    Problem::at(path, 1, Severity::Error, message, remedy)
 }
 
-fn speaks_of_them(path: &Path) -> bool {
-    fs::read(path).is_ok_and(|text| text.windows(CALL.len()).any(|part| part == CALL))
-}
+/// The files that an extension may consist of: its own, and where that is the index of a folder or named by one's
+/// `package.json`, those of the folder.
+struct Sources(Vec<PathBuf>);
 
-fn stamp(path: &Path) -> Option<(u64, u128)> {
-    let meta = path.metadata().ok()?;
-    let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((meta.len(), modified.as_millis()))
+impl Sources {
+    fn of(path: &Path) -> Self {
+        let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
+        let named_by = |folder: &&Path| unit(folder).iter().any(|named| named == path);
+        let mut files = vec![path.to_owned()];
+        let folder = path.ancestors().skip(1).take(DEEPEST).find(named_by).or(folder);
+        let of_others = |entry: &DirEntry| entry.file_name() != "node_modules";
+        let below = |folder| {
+            let mut walk = WalkBuilder::new(folder);
+            walk.standard_filters(false).hidden(true).max_depth(Some(DEEPEST)).sort_by_file_name(Ord::cmp);
+            walk.filter_entry(of_others).build().filter_map(Result::ok).map(DirEntry::into_path)
+        };
+        let is_module = |path: &PathBuf| {
+            MODULES.iter().any(|ending| path.extension().is_some_and(|other| other == *ending)) && path.is_file()
+        };
+        files.extend(folder.into_iter().flat_map(below).filter(is_module).filter(|file| file != path).take(MOST_FILES));
+        Self(files)
+    }
+
+    /// How they are now: bytes of all, and the last change in milliseconds since 1970.
+    fn stamp(&self) -> Option<(u64, u128)> {
+        let stamps = self.0.iter().map(|path| {
+            let meta = path.metadata().ok()?;
+            Some((meta.len(), meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis()))
+        });
+        stamps.reduce(|all, one| all.zip(one).map(|(all, one)| (all.0 + one.0, all.1.max(one.1))))?
+    }
+
+    /// Whether one of them has these words, or cannot be read.
+    fn hold(&self, words: &str) -> bool {
+        self.0.iter().any(|path| {
+            fs::read(path).map_or(true, |text| text.windows(words.len()).any(|part| part == words.as_bytes()))
+        })
+    }
+
+    /// Whether one of them has the name of a provider in quotes, as it is called here or by pi.
+    fn name(&self, provider: &str) -> bool {
+        let quoted = |name: &str| ['"', '\'', '`'].iter().any(|quote| self.hold(&format!("{quote}{name}{quote}")));
+        quoted(provider) || quoted(of_pi(provider))
+    }
 }
 
 /// A provider file as it was read.
@@ -208,6 +310,9 @@ type Read = (Option<ProviderFile>, Vec<Problem>);
 fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> {
     let text = |name: &str| described.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let name = own(text("name").unwrap_or_default());
+    if let Some(mistake) = text("mistake") {
+        return Err((mistake.to_owned(), "mend it in the extension"));
+    }
     let streams = described.get("streams").and_then(Value::as_bool).unwrap_or_default();
     let signs_in = described.get("oauth").is_some_and(Value::is_object);
     // Where its own code answers, it alone knows where and how.

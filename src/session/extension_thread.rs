@@ -7,15 +7,15 @@ use super::entries::Entries;
 use super::extension_models;
 use super::extension_network::Network;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
-use super::extension_providers;
+use super::extension_providers::When;
 use super::extension_text::{plain, styled};
-use super::extensions::Extensions;
+use super::extensions::{Extensions, name_of};
+use super::late_providers::LateProviders;
 use super::model_registry::Models;
 use super::moves;
 use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use super::tools_of_pi;
-use crate::config::Arguments;
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
     Status, ThreadId, ThreadKind, WireForm,
@@ -30,7 +30,7 @@ use crate::store::console::{Console, ConsoleLine};
 use crate::tools::request::Hosts;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -69,12 +69,7 @@ pub(super) struct ExtensionThread {
     layout: Layout,
     /// What the command line says of them is asked of it.
     pub(super) extensions: Extensions,
-    /// The cache of providers that they register.
-    provider_cache: PathBuf,
-    /// What the command line of the process says.
-    arguments: Arguments,
-    /// An extension of the project was loaded beside the person's own, whether or not its file is still there.
-    with_project: AtomicBool,
+    pub(super) late_providers: LateProviders,
     pub(super) components: Components,
     pub(super) models: Models,
     /// What they may still leave in the thread.
@@ -109,9 +104,7 @@ impl ExtensionThread {
             loading: AtomicBool::new(false),
             layout: setup.layout.clone(),
             extensions: setup.extensions(),
-            provider_cache: setup.dirs.extension_providers(),
-            arguments: setup.arguments.clone(),
-            with_project: AtomicBool::new(false),
+            late_providers: LateProviders::new(setup),
             components: Components::default(),
             models: setup.models.clone(),
             allowance: Allowance::default(),
@@ -130,11 +123,6 @@ impl ExtensionThread {
             self.components.begin(Arc::clone(&thread), &runtime);
             let _joined_already = self.thread.set((thread, runtime));
         }
-    }
-
-    /// An extension of the project is about to be loaded beside the person's own.
-    pub(super) fn shares_engine(&self) {
-        self.with_project.store(true, Ordering::Release);
     }
 
     /// Draws the components of this engine from here on.
@@ -403,36 +391,10 @@ impl ExtensionThread {
     fn provider(&self, asker: &Asker, arguments: &Value) {
         let (Some((thread, _)), Some(path)) = (self.thread.get(), &asker.path) else { return };
         let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
-        let kept = if self.with_project.load(Ordering::Acquire) {
-            Err("an extension of this project ran beside it, and a project sets no address and no key".to_owned())
-        } else {
-            extension_providers::register(&self.extensions, &self.provider_cache, path, (name, arguments.get("config")))
-        };
+        let Some(said) = self.late_providers.take(path, (name, arguments.get("config")), When::Later) else { return };
         let from = called(asker);
-        let said = match kept {
-            Ok(false) => return,
-            Ok(true) => {
-                let stands = if arguments.get("config").is_some() { "there" } else { "gone" };
-                let since = self.learn_providers();
-                format!("{from}: the provider {name} is {stands} from {since} on")
-            }
-            Err(why) => format!("{from}: the provider {name} does not count: {why}"),
-        };
-        self.allowance.notice(&from, plain(&said)).into_iter().for_each(|text| thread.notice(text));
-    }
-
-    /// Reads settings and providers again, for every thread of this process; since when they count, in words.
-    fn learn_providers(&self) -> &'static str {
-        match Setup::gather(Some(&self.root), self.arguments.clone()) {
-            Ok(later) => {
-                self.models.learn(&later.models);
-                "here"
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a provider that an extension registered is not known yet");
-                "the next start of levain"
-            }
-        }
+        let said = plain(&format!("{from}: {said}"));
+        self.allowance.notice(&from, said).into_iter().for_each(|text| thread.notice(text));
     }
 
     /// What is shown to people.
@@ -522,14 +484,6 @@ fn only_reads(name: &str) -> bool {
 /// The name of an extension, for people.
 fn called(asker: &Asker) -> String {
     asker.path.as_deref().map_or_else(|| "an extension".to_owned(), name_of)
-}
-
-/// The name of an extension, for people: its file, and with an index the folder that it stands for.
-pub(super) fn name_of(path: &Path) -> String {
-    let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
-    let shown = folder.and_then(Path::parent).and_then(|above| path.strip_prefix(above).ok());
-    let shown = shown.or_else(|| path.file_name().map(Path::new)).unwrap_or(path);
-    shown.display().to_string()
 }
 
 impl Outside for ExtensionThread {

@@ -57,6 +57,14 @@ pub fn named(path: &Path) -> Vec<PathBuf> {
     if path.is_file() { vec![path] } else { found_in(&path) }
 }
 
+/// The name of an extension, for people: its file, and with an index the folder that it stands for.
+pub(super) fn name_of(path: &Path) -> String {
+    let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
+    let shown = folder.and_then(Path::parent).and_then(|above| path.strip_prefix(above).ok());
+    let shown = shown.or_else(|| path.file_name().map(Path::new)).unwrap_or(path);
+    shown.display().to_string()
+}
+
 impl Extensions {
     /// Those of these folders: the program's own, the project and the one that holds the person's `.ai`.
     pub(super) fn new(

@@ -34,6 +34,7 @@ mod forking;
 mod gauge;
 mod handlers;
 mod item_library;
+mod late_providers;
 pub mod logging;
 pub mod logins;
 mod model_registry;

@@ -1,9 +1,11 @@
 //! Providers and prices behind the driver's port.
 
-use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
+use crate::domain::{Bounds, ModelRef, Money, Problem, Tokens, Usage, WireForm};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{CallRequest, Provider};
 use crate::providers::{Catalog, ExtensionStreams, Providers, is_local, is_scripted};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Who answers for a model, and what is known of it. What one clone learns later, all know.
@@ -19,12 +21,14 @@ pub struct Models {
 struct Known {
     providers: Providers,
     catalog: Arc<Catalog>,
+    /// Providers that an extension described with a mistake while a thread ran.
+    refused: BTreeMap<String, Problem>,
 }
 
 impl Models {
     #[must_use]
     pub fn new(providers: Providers, catalog: Catalog) -> Self {
-        let known = Known { providers, catalog: Arc::new(catalog) };
+        let known = Known { providers, catalog: Arc::new(catalog), refused: BTreeMap::new() };
         Self { known: Arc::new(RwLock::new(known)), streams: None, bounds: Bounds::default() }
     }
 
@@ -36,9 +40,28 @@ impl Models {
 
     /// Takes on the providers and prices of `later`. Connections stay.
     pub(super) fn learn(&self, later: &Self) {
-        let Known { providers, catalog } = later.known();
+        let Known { providers, catalog, .. } = later.known();
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        *known = Known { providers: providers.connected_like(&known.providers), catalog };
+        known.providers = providers.connected_like(&known.providers).refusing(&known.refused);
+        known.catalog = catalog;
+    }
+
+    /// A provider of that name is not asked from here on, whoever describes it.
+    pub(super) fn refuse(&self, provider: &str, problem: Problem) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.refused.insert(provider.to_owned(), problem);
+        known.providers = known.providers.clone().refusing(&known.refused);
+    }
+
+    /// What an extension said of providers counts no longer, since its file was changed.
+    pub(super) fn forget_refusals(&self, files: &[PathBuf]) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.refused.retain(|_, problem| problem.file.as_ref().is_none_or(|file| !files.contains(file)));
+    }
+
+    /// What [`Models::refuse`] said of it counts no longer, once these learn the providers again. Whether it said so.
+    pub(super) fn forget_refusal(&self, provider: &str) -> bool {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).refused.remove(provider).is_some()
     }
 
     fn known(&self) -> Known {
@@ -47,7 +70,7 @@ impl Models {
 
     /// Those that are known now.
     pub(crate) fn providers(&self) -> Providers {
-        let Known { providers, .. } = self.known();
+        let providers = self.known().providers;
         match &self.streams {
             Some(streams) => providers.answered_by(Arc::clone(streams)),
             None => providers,

@@ -2,7 +2,7 @@
 
 use super::extension_handlers::ExtensionHandlers;
 use super::extension_text::plain;
-use super::extension_thread::name_of;
+use super::extensions::name_of;
 use crate::extensions::{Ask, Engine};
 use crate::ports::tools::OwnCommand;
 use crate::ports::{ToolListener, ToolOutcome};

@@ -106,16 +106,16 @@ impl Setup {
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.
         let extensions = extensions(&dirs, &project, &told);
-        let (more, mut mistakes) = extension_providers::files(&extensions, &dirs.extension_providers());
-        files.extend(more);
-        problems.append(&mut mistakes);
+        let mut described = extension_providers::files(&extensions, &dirs.extension_providers());
+        files.append(&mut described.files);
+        problems.append(&mut described.problems);
         let text = secrets::var;
         let (keys, faults) = Keys::load(text, Some(&dirs.credentials_file()));
         problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
         problems.append(&mut settings.strange_keys());
-        settings.refused = refused;
+        settings.refused = described.refused.into_iter().chain(refused).collect();
         let logins = LoginStore::new(dirs.logins(), extensions, Hosts::new(&config.extension_hosts.value));
         settings.logins = Some(Arc::new(logins.clone()));
         let key_variables = settings.key_variables();

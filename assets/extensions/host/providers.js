@@ -1,7 +1,7 @@
 // Model providers that extensions bring: their plain description goes to the host, their functions
 // (streaming, login, token refresh) stay here and are called by name.
 
-import { action, ask, report } from "../runtime/bridge.js";
+import { action, ask, describeError, report } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { attempt, extensions, findLast } from "./registry.js";
 import { signalFor } from "./signals.js";
@@ -15,6 +15,9 @@ export function describeProvider(name, config, extension) {
   });
 }
 
+/** Providers that cannot be, with the reason: the host asks nobody of that name. */
+export const providerMistakes = (extension) => [...extension.providerMistakes].map(([name, mistake]) => ({ name, path: extension.path, extension: extension.id, mistake }));
+
 function check(name, config) {
   if (!config || typeof config !== "object") throw new TypeError(`provider "${name}" needs a configuration object`);
   if (config.models?.length && !config.baseUrl && !config.streamSimple) throw new Error(`Provider ${name}: "baseUrl" is required when defining models.`);
@@ -27,9 +30,13 @@ export function registerProvider(extension, name, config) {
   try {
     check(name, config);
   } catch (error) {
-    if (!extension.loading) throw error;
-    return void report(extension.id, "register_provider", error);
+    const { message } = describeError(error);
+    extension.providerMistakes.set(name, message);
+    if (extension.loading) return void report(extension.id, "register_provider", error);
+    ask("registered", { kind: "provider", name, config: { mistake: message } });
+    throw error;
   }
+  extension.providerMistakes.delete(name);
   const before = extension.providers.get(name);
   const given = Object.entries(config).filter(([, value]) => value !== undefined);
   extension.providers.set(name, before ? { ...before, ...Object.fromEntries(given) } : config);
@@ -38,6 +45,7 @@ export function registerProvider(extension, name, config) {
 
 export function forgetProvider(extension, name) {
   extension.providers.delete(name);
+  extension.providerMistakes.delete(name);
   if (!extension.loading) ask("unregistered", { kind: "provider", name });
 }
 

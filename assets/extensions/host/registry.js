@@ -22,7 +22,7 @@ export function createExtension(path, meta = {}) {
   forgive(id);
   const extension = {
     id, path, meta, loading: true, disabled: false, handlers: [], tools: new Map(), commands: new Map(), shortcuts: new Map(),
-    flags: new Map(), renderers: new Map(), entryRenderers: new Map(), providers: new Map(), transformers: [], autocompleters: [],
+    flags: new Map(), renderers: new Map(), entryRenderers: new Map(), providers: new Map(), providerMistakes: new Map(), transformers: [], autocompleters: [],
   };
   extensions.set(id, extension);
   return extension;
