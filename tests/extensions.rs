@@ -2,9 +2,8 @@
 
 use crate::support::terminal::Home;
 use levain::domain::{Messages, Stage, StageValue};
-use levain::extensions::{
-    Answer, Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit,
-};
+use levain::extensions::{Answer, Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings};
+use levain::items::resource_files::{found_in, unit};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -579,6 +578,7 @@ fn files_are_changed_in_the_folders_of_the_policy_alone() {
         hidden: vec![root.join("secret")],
         write: vec![root.join("open")],
         guarded: vec![root.join("open/guarded"), root.join("open/holds/guarded")],
+        looked_through: Vec::new(),
     };
     let settings = Settings {
         cwd: root.to_owned(),

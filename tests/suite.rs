@@ -30,6 +30,7 @@ mod extension_examples;
 mod extension_hostile;
 mod extension_logins;
 mod extension_network;
+mod extension_packages;
 mod extension_programs;
 mod extension_providers;
 mod extension_threads;

@@ -1,7 +1,7 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context, extensions (those in `.pi` too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command,
+//! that are believed), context, extensions (those in `.pi` and what pi's settings name, too), parsers, prompts that MCP servers are asked for; knowledge whose metadata holds a command,
 //! the commands of handlers that directives bring, and the project's own files that such a command names. The record lies among the person's own files, one for each project. When any of
 //! those files changes, the project is not trusted any more until the person looked again.
 
@@ -9,6 +9,7 @@ use super::Dirs;
 use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
+use crate::items::pi_settings::PiSettings;
 use crate::items::provider_query::QueryTarget;
 use crate::items::{self, Directive, Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,10 @@ use std::path::{Component, Path, PathBuf};
 /// Folders below `.ai` whose files can run, or decide what runs.
 pub const FOLDERS: [&str; 6] = ["tools", "config", "context", "extensions", "parsers", "prompts/mcp"];
 
-/// Extensions that were written for pi, beside `.ai`.
+/// Extensions that were written for pi, beside `.ai`; with them goes what pi's settings name.
 const OF_PI: &str = "../.pi/extensions";
+/// Where such settings lie, and the packages that they name.
+const NAMED_BY_PI: [&str; 3] = ["../.pi/settings.json", "../.pi/npm", "../.pi/git"];
 
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
@@ -158,7 +161,7 @@ impl Trust {
             }
             Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
-        (item || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
+        (item || FOLDERS.into_iter().chain([OF_PI]).chain(NAMED_BY_PI).any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
@@ -251,6 +254,7 @@ impl Runnable {
         for folder in FOLDERS.into_iter().chain([OF_PI]) {
             look.folder(folder)?;
         }
+        look.of_pi(root)?;
         let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Knowledge, Kind::Directive]);
         look.commands(root, &items)?;
         look.handlers(root, &items)?;
@@ -292,6 +296,21 @@ impl Look {
             Err(error) => return Err(told(&path, &error)),
         };
         if meta.is_dir() { self.entries(below) } else { self.entry(below, &path) }
+    }
+
+    /// What pi's settings name, and these.
+    fn of_pi(&mut self, root: &Path) -> io::Result<()> {
+        for path in PiSettings::of_project(root).runnable {
+            let Ok(below) = path.strip_prefix(root) else { continue };
+            let below = below.strip_prefix(".ai").map_or_else(|_| Path::new("..").join(below), Path::to_owned);
+            let below = below.to_string_lossy().into_owned();
+            // Another may name a folder around it.
+            let known = |folder: &str| below == folder || below.starts_with(&format!("{folder}/"));
+            if !FOLDERS.into_iter().chain([OF_PI]).any(known) && !self.files.contains(&below) {
+                self.folder(&below)?;
+            }
+        }
+        Ok(())
     }
 
     /// Knowledge whose metadata holds a command, found and read as whoever plans a context finds and reads it, and what

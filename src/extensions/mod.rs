@@ -7,7 +7,6 @@
 
 mod assets;
 mod conversation;
-mod discover;
 mod engine;
 mod event_loop;
 mod files;
@@ -25,7 +24,6 @@ mod strip;
 mod watch;
 
 pub use assets::{template, types};
-pub use discover::{found_in, unit};
 pub use engine::Engine;
 pub use outcome::{Answer, Ask, Emitted, Line, Listing, Loaded, Registered, Registration, Said, Told};
 pub use outside::{Asker, Outside, Refusal};

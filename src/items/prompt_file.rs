@@ -4,6 +4,8 @@
 //! A prompt of an MCP server is a template, too, whose text the server has ([`server_prompt`](super::server_prompt)).
 //! The grammar of a template's arguments is that of pi, in one pass over the text: what is put in is not looked at again.
 
+use super::pi_settings::{PiSettings, Resources};
+use super::resource_files::{entries, is_markdown, skills_in};
 use super::server_prompt::ServerPrompt;
 use crate::domain::{Space, nearest};
 use serde_json::Map;
@@ -19,9 +21,6 @@ const LONGEST: u64 = 1 << 20;
 
 /// Most that are found of each.
 const MOST: usize = 500;
-
-/// Deepest folder of a skill below its root.
-const DEEPEST: usize = 6;
 
 /// A skill or a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +91,13 @@ impl PromptFiles {
             own.into_iter().chain(personal.iter().map(|place| (home, *place, Space::User))).collect::<Vec<_>>()
         };
         let mut seen = BTreeSet::new();
+        let own = PiSettings::of_person(home);
+        let mut of_project = PiSettings::of_project(project);
+        of_project.leave_to(&own);
+        let scopes = [(of_project, Some(project), Space::Project), (own, None, Space::User)];
+        for (settings, root, space) in &scopes {
+            all.take(&settings.named, *root, *space, &mut seen);
+        }
         for (root, place, space) in places(&SKILLS, &PERSONAL_SKILLS) {
             let mut files = Vec::new();
             skills_in(&root.join(place), 0, &mut files);
@@ -104,6 +110,9 @@ impl PromptFiles {
             for file in files.filter(|file| all.lies_inside(root, file)).collect::<Vec<_>>() {
                 all.template(&file, space, &mut seen);
             }
+        }
+        for (settings, root, space) in &scopes {
+            settings.packages.iter().for_each(|package| all.take(&package.resources, *root, *space, &mut seen));
         }
         for (root, space) in [(project, Space::Project), (home, Space::User)] {
             let folders = entries(&root.join(OF_SERVERS)).into_iter().filter(|path| path.is_dir());
@@ -137,6 +146,20 @@ impl PromptFiles {
             }
         }
         self
+    }
+
+    /// Takes what pi's settings name, of a project only what lies inside of it.
+    fn take(&mut self, named: &Resources, root: Option<&Path>, space: Space, seen: &mut BTreeSet<PathBuf>) {
+        for file in &named.skills {
+            if root.is_none_or(|root| self.lies_inside(root, file)) {
+                self.skill(file, space, seen);
+            }
+        }
+        for file in &named.templates {
+            if root.is_none_or(|root| self.lies_inside(root, file)) {
+                self.template(file, space, seen);
+            }
+        }
     }
 
     /// Whether no link leads a file out of where it was found; told where one does.
@@ -295,43 +318,8 @@ fn skill_text(skill: &PromptFile, arguments: &str) -> Result<String, String> {
     Ok(told)
 }
 
-/// Files of skills: a folder with a `SKILL.md` is one and is not searched further; in the root Markdown files are, too.
-fn skills_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    if depth > DEEPEST || found.len() >= MOST {
-        return;
-    }
-    let own = folder.join("SKILL.md");
-    if depth > 0 && own.is_file() {
-        return found.push(own);
-    }
-    for path in entries(folder) {
-        let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-        if path.is_dir() && !(is_link && depth > 0) {
-            skills_in(&path, depth + 1, found);
-        } else if depth == 0 && is_markdown(&path) && path.is_file() {
-            found.push(path);
-        }
-    }
-}
-
-fn is_markdown(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "md")
-}
-
 fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml")
-}
-
-/// What a folder holds, by name, without what is hidden.
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    let hidden = |path: &PathBuf| {
-        path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.') || name == "node_modules")
-    };
-    paths.retain(|path| !hidden(path));
-    paths.sort();
-    paths
 }
 
 fn read(file: &Path) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 use super::built_in::Equipment;
 use super::extension_offer::{ITEM, Offered};
+use super::extension_sources::Sources;
 use super::extension_thread::ExtensionThread;
 use super::extensions::{Extension, Extensions, name_of};
 use super::setup::Setup;
@@ -137,7 +138,10 @@ impl ExtensionHandlers {
         let before = self.loaded();
         let mut told = self.thread.asked_anew();
         let found = self.extensions.found();
-        let mut files: Vec<_> = found.iter().map(|one| (one.path.clone(), stamp(&one.path))).collect();
+        let mut files: Vec<(PathBuf, Stamp)> = Vec::new();
+        for extension in &found {
+            files.extend(Sources::of(&extension.path).files().iter().map(|file| (file.clone(), stamp(file))));
+        }
         if found.iter().any(|one| one.of_project) {
             let decision = Trust::record(&self.extensions.dirs, &self.extensions.root);
             files.push((decision.clone(), stamp(&decision)));

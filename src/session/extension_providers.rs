@@ -4,31 +4,23 @@
 //! files were: code runs for it only where a file that speaks of providers is new or was changed. As with provider files, a
 //! project says nothing of addresses and keys: only extensions of the person's own folders and of the command line count.
 
-use super::extension_models::{of_pi, own};
+use super::extension_models::own;
+use super::extension_sources::Sources;
 use super::extensions::{Extension, Extensions, Registered};
 use crate::domain::{Problem, Severity, Space};
-use crate::extensions::unit;
 use crate::ports::private_file::PrivateFile;
 use crate::providers::ProviderFile;
 use crate::providers::keys::VARIABLES;
 use crate::providers::known::{KNOWN, known};
-use ignore::{DirEntry, WalkBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// What a file that registers some calls.
 const CALL: &str = "registerProvider";
-
-/// How files with code end.
-const MODULES: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
-/// Folders below that of an extension are looked through as deep as this, and as many files.
-const DEEPEST: usize = 4;
-const MOST_FILES: usize = 500;
 
 /// Wire forms by pi's names, and what pi writes behind an address that is not part of it here.
 const FORMS: [(&str, &str, &str); 4] = [
@@ -255,52 +247,6 @@ fn uncounted(described: &mut Value) {
 
 fn problem(path: &Path, message: &str, remedy: &str) -> Problem {
     Problem::at(path, 1, Severity::Error, message, remedy)
-}
-
-/// The files that an extension may consist of: its own, and where that is the index of a folder or named by one's
-/// `package.json`, those of the folder.
-struct Sources(Vec<PathBuf>);
-
-impl Sources {
-    fn of(path: &Path) -> Self {
-        let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
-        let named_by = |folder: &&Path| unit(folder).iter().any(|named| named == path);
-        let mut files = vec![path.to_owned()];
-        let folder = path.ancestors().skip(1).take(DEEPEST).find(named_by).or(folder);
-        let of_others = |entry: &DirEntry| entry.file_name() != "node_modules";
-        let below = |folder| {
-            let mut walk = WalkBuilder::new(folder);
-            walk.standard_filters(false).hidden(true).max_depth(Some(DEEPEST)).sort_by_file_name(Ord::cmp);
-            walk.filter_entry(of_others).build().filter_map(Result::ok).map(DirEntry::into_path)
-        };
-        let is_module = |path: &PathBuf| {
-            MODULES.iter().any(|ending| path.extension().is_some_and(|other| other == *ending)) && path.is_file()
-        };
-        files.extend(folder.into_iter().flat_map(below).filter(is_module).filter(|file| file != path).take(MOST_FILES));
-        Self(files)
-    }
-
-    /// How they are now: bytes of all, and the last change in milliseconds since 1970.
-    fn stamp(&self) -> Option<(u64, u128)> {
-        let stamps = self.0.iter().map(|path| {
-            let meta = path.metadata().ok()?;
-            Some((meta.len(), meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis()))
-        });
-        stamps.reduce(|all, one| all.zip(one).map(|(all, one)| (all.0 + one.0, all.1.max(one.1))))?
-    }
-
-    /// Whether one of them has these words, or cannot be read.
-    fn hold(&self, words: &str) -> bool {
-        self.0.iter().any(|path| {
-            fs::read(path).map_or(true, |text| text.windows(words.len()).any(|part| part == words.as_bytes()))
-        })
-    }
-
-    /// Whether one of them has the name of a provider in quotes, as it is called here or by pi.
-    fn name(&self, provider: &str) -> bool {
-        let quoted = |name: &str| ['"', '\'', '`'].iter().any(|quote| self.hold(&format!("{quote}{name}{quote}")));
-        quoted(provider) || quoted(of_pi(provider))
-    }
 }
 
 /// A provider file as it was read.

@@ -2,7 +2,9 @@
 
 use crate::config::{Arguments, Dirs, Trust};
 use crate::domain::Space;
-use crate::extensions::{Ask, Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
+use crate::extensions::{Ask, Engine, EngineError, Limits, Outside, Policy, Settings};
+use crate::items::pi_settings::{self, PiSettings};
+use crate::items::resource_files::found_in;
 use crate::tools::Environment;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -13,13 +15,18 @@ pub const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
 /// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
 pub const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
 
+/// What no extension changes, as it runs or decides what does: in a project, and below the home folder.
+const GUARDED: [&str; 7] =
+    [".ai", ".pi/extensions", ".pi/settings.json", ".pi/npm", ".pi/git", ".git/hooks", ".git/config"];
+const OWN_GUARDED: [&str; 3] = [".pi/agent/settings.json", ".pi/agent/npm", ".pi/agent/git"];
+
 /// What a flag that is set or not may be.
 const SWITCH: [&str; 2] = ["true", "false"];
 
 /// An extension that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// What people call it: its path in the folder of extensions.
+    /// What people call it: its path in the folder of extensions, or its package and the path there.
     pub name: String,
     pub path: PathBuf,
     /// It comes with the project, so it runs only where the person trusts that.
@@ -57,6 +64,12 @@ pub fn named(path: &Path) -> Vec<PathBuf> {
     if path.is_file() { vec![path] } else { found_in(&path) }
 }
 
+/// The path of a file below a folder, for people.
+fn name_in(folder: Option<&Path>, path: &Path) -> String {
+    let below = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+    below.display().to_string()
+}
+
 /// The name of an extension, for people: its file, and with an index the folder that it stands for.
 pub(super) fn name_of(path: &Path) -> String {
     let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
@@ -76,24 +89,40 @@ impl Extensions {
         Self { dirs, root, home, environment, named, flags }
     }
 
-    /// Those there are now, in the order in which they are loaded, each file once.
+    /// Those there are now, in the order in which they are loaded, each file once: those of the command line, what pi's
+    /// settings of the project name, the project's folders, the same of the person, and what packages bring.
     #[must_use]
     pub fn found(&self) -> Vec<Extension> {
-        let of_project = FOLDERS.iter().map(|folder| (self.root.join(folder), true));
-        let own = OWN_FOLDERS.iter().map(|folder| (self.home.join(folder), false));
         let mut all: Vec<Extension> = Vec::new();
-        for (folder, of_project) in of_project.chain(own) {
-            for path in found_in(&folder) {
-                let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
-                if !all.iter().any(|known| known.path == path) {
-                    all.push(Extension { name, path, of_project });
+        let mut add = |path: &Path, name: String, of_project| {
+            if !all.iter().any(|known| known.path == path) {
+                all.push(Extension { name, path: path.to_owned(), of_project });
+            }
+        };
+        for path in &self.named {
+            add(path, name_in(path.parent(), path), false);
+        }
+        let own = PiSettings::of_person(&self.home);
+        let mut of_project = PiSettings::of_project(&self.root);
+        of_project.leave_to(&own);
+        let scopes = [(&self.root, of_project, FOLDERS, true), (&self.home, own, OWN_FOLDERS, false)];
+        for (root, settings, folders, is_of_project) in &scopes {
+            for path in &settings.named.extensions {
+                add(path, name_in(Some(root), path), *is_of_project);
+            }
+            for folder in folders.map(|folder| root.join(folder)) {
+                let of_pi = folder.starts_with(root.join(pi_settings::FOLDER));
+                for path in found_in(&folder).iter().filter(|path| !of_pi || settings.leaves_on(path)) {
+                    add(path, name_in(Some(&folder), path), *is_of_project);
                 }
             }
         }
-        for path in &self.named {
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            if !all.iter().any(|known| known.path == *path) {
-                all.push(Extension { name, path: path.clone(), of_project: false });
+        for (_, settings, _, is_of_project) in &scopes {
+            for package in &settings.packages {
+                let name = |path: &Path| format!("{}/{}", package.identity, name_in(Some(&package.folder), path));
+                for path in &package.resources.extensions {
+                    add(path, name(path), *is_of_project);
+                }
             }
         }
         all
@@ -209,9 +238,12 @@ impl Extensions {
         let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
         let write = vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")];
         let write = if changes { write } else { Vec::new() };
-        let guarded = [".ai", ".pi/extensions", ".git/hooks", ".git/config"].map(|path| self.root.join(path));
-        let own = OWN_FOLDERS.map(|folder| self.home.join(folder));
-        let policy = Policy { hidden, write, guarded: guarded.into_iter().chain(own).collect() };
+        let guarded = GUARDED.iter().map(|path| self.root.join(path));
+        let own = OWN_FOLDERS.iter().chain(&OWN_GUARDED).map(|path| self.home.join(path));
+        let (of_project, of_person) = (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home));
+        let named = of_project.runnable.iter().cloned().chain(of_person.runnable);
+        let guarded = guarded.chain(own).chain(named).collect();
+        let policy = Policy { hidden, write, guarded };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }

@@ -24,6 +24,7 @@ mod extension_offer;
 mod extension_programs;
 mod extension_providers;
 mod extension_reads;
+mod extension_sources;
 mod extension_streams;
 mod extension_text;
 mod extension_thread;

@@ -14,6 +14,7 @@ use crate::domain::{Limits, ModelRef, Money, Permissions, Risks, Severity, Slots
 use crate::engine::driver::Planner;
 use crate::items::capability::{self, ProjectFiles};
 use crate::items::directive::ModelWish;
+use crate::items::pi_settings::PiSettings;
 use crate::items::signature::TrustStore;
 use crate::items::{Capabilities, Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, Forgetful, NoHandlers, SystemClock};
@@ -102,6 +103,8 @@ impl Setup {
         let (risks, mut mistakes) = cascade.risks();
         problems.append(&mut mistakes);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
+        problems.append(&mut PiSettings::of_project(&project.root).problems);
+        problems.append(&mut PiSettings::of_person(&user_root(&dirs)).problems);
         let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.

@@ -1,0 +1,71 @@
+//! Which files an extension consists of, as far as that is told without running it.
+
+use super::extension_models::of_pi;
+use crate::items::resource_files::is_package;
+use ignore::{DirEntry, WalkBuilder};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// How files with code end.
+const MODULES: [&str; 6] = ["ts", "js", "mts", "mjs", "cts", "cjs"];
+/// Folders below that of an extension are looked through as deep as this, and as many files.
+const DEEPEST: usize = 4;
+const MOST_FILES: usize = 500;
+
+/// The files that an extension may consist of: its own, and those of its package, or of the folder whose index it is.
+#[derive(Debug)]
+pub(super) struct Sources(Vec<PathBuf>);
+
+impl Sources {
+    /// All of them, its own first.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.0
+    }
+
+    pub(super) fn of(path: &Path) -> Self {
+        let is_index = path.file_stem().is_some_and(|stem| stem == "index");
+        let mut files = vec![path.to_owned()];
+        // A project that is a package itself is not the folder of what lies in its `.pi`.
+        let is_inside = |folder: &&Path| {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            !name.starts_with('.') && name != "node_modules"
+        };
+        let mut around = path.ancestors().skip(1).take(DEEPEST).take_while(is_inside);
+        let folder = around.find(|folder| is_package(folder));
+        let folder = folder.or_else(|| path.parent().filter(|_| is_index));
+        let of_others = |entry: &DirEntry| entry.file_name() != "node_modules";
+        let below = |folder| {
+            let mut walk = WalkBuilder::new(folder);
+            walk.standard_filters(false).hidden(true).max_depth(Some(DEEPEST)).sort_by_file_name(Ord::cmp);
+            walk.filter_entry(of_others).build().filter_map(Result::ok).map(DirEntry::into_path)
+        };
+        let is_module = |path: &PathBuf| {
+            MODULES.iter().any(|ending| path.extension().is_some_and(|other| other == *ending)) && path.is_file()
+        };
+        files.extend(folder.into_iter().flat_map(below).filter(is_module).filter(|file| file != path).take(MOST_FILES));
+        Self(files)
+    }
+
+    /// How they are now: bytes of all, and the last change in milliseconds since 1970.
+    pub(super) fn stamp(&self) -> Option<(u64, u128)> {
+        let stamps = self.0.iter().map(|path| {
+            let meta = path.metadata().ok()?;
+            Some((meta.len(), meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis()))
+        });
+        stamps.reduce(|all, one| all.zip(one).map(|(all, one)| (all.0 + one.0, all.1.max(one.1))))?
+    }
+
+    /// Whether one of them has these words, or cannot be read.
+    pub(super) fn hold(&self, words: &str) -> bool {
+        self.0.iter().any(|path| {
+            fs::read(path).map_or(true, |text| text.windows(words.len()).any(|part| part == words.as_bytes()))
+        })
+    }
+
+    /// Whether one of them has the name of a provider in quotes, as it is called here or by pi.
+    pub(super) fn name(&self, provider: &str) -> bool {
+        let quoted = |name: &str| ['"', '\'', '`'].iter().any(|quote| self.hold(&format!("{quote}{name}{quote}")));
+        quoted(provider) || quoted(of_pi(provider))
+    }
+}
