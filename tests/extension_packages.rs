@@ -72,6 +72,44 @@ fn packages_and_files_that_pis_settings_name_are_loaded() {
 }
 
 #[test]
+fn a_projects_extension_imports_only_what_was_looked_through() {
+    let project = Project::new("");
+    let root = project.home.project();
+    let word = |word: &str| format!("export const word = \"{word}\";");
+    let imports =
+        |path: &str| format!("import {{ word }} from \"{path}\"; {}", adds("X").replace('X', "\" + word + \""));
+    write(&root, "src/word.ts", &word("outside"));
+    write(&root, "node_modules/of-root/index.js", "exports.word = \"root\";");
+    write(&root, ".pi/extensions/lib/word.ts", &word("inside"));
+    let file = ".pi/extensions/e.ts";
+    let require = |path: &str| {
+        imports("./lib/word.ts")
+            .replace("import { word } from \"./lib/word.ts\"", &format!("import {{ createRequire }} from \"node:module\"; const {{ word }} = createRequire(import.meta.url)(\"{path}\")"))
+    };
+    for (source, what) in [
+        (imports("../../src/word.ts"), "src/word.ts"),
+        (imports("of-root"), "node_modules/of-root/index.js"),
+        (require("of-root"), "node_modules/of-root/index.js"),
+    ] {
+        write(&root, file, &source);
+        let (code, _, err) = project.levain(&["trust"]);
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(asked(&project), "hello", "{source}");
+        let (_, out, err) = project.levain(&["extensions"]);
+        let told = out + &err;
+        assert!(told.contains(&format!("{what} is not among what this project is trusted with")), "{source}: {told}");
+    }
+    write(&root, file, &imports("./lib/word.ts"));
+    let project = project.trusted();
+    assert_eq!(asked(&project), "hello inside");
+    // What the person names themselves imports what it likes.
+    write(&root, "src/named.ts", &imports("./word.ts"));
+    let (code, out, err) =
+        project.levain(&["extensions", "emit", "input", "--with", "{\"text\":\"a\"}", "src/named.ts"]);
+    assert!(code == 0 && out.contains("a outside"), "{out}{err}");
+}
+
+#[test]
 fn an_extension_changes_nothing_that_decides_what_runs() {
     let project = Project::new("");
     let (home, root) = (project.home.home(), project.home.project());

@@ -3,7 +3,7 @@
 
 use super::outside::Refusal;
 use super::plain::Plain;
-use super::settings::Policy;
+use super::settings::{Policy, Settings};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -83,8 +83,10 @@ pub(super) fn read(policy: &Policy, path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// `module`: what `require` asks.
-pub(super) fn module(policy: &Policy, operation: &str, path: &str) -> Plain {
+pub(super) fn module(settings: &Settings, operation: &str, path: &str, other: &str) -> Plain {
+    let policy = &settings.policy;
     match operation {
+        "import" => fine(Plain::Bool(settings.may_import(Path::new(path), Path::new(other)))),
         "kind" => fine(Plain::Number(f64::from(kind_of(policy, path)))),
         "text" => match read(policy, Path::new(path)) {
             Ok(bytes) => fine(Plain::Text(String::from_utf8_lossy(&bytes).into_owned())),
@@ -182,6 +184,11 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             Ok(Plain::Nothing)
         }
         "mkdir" => {
+            // As with Node, nothing happens where it is there, which need not be a place to change anything in.
+            let is_there = || open_to(policy, &cwd.join(text("path"))).is_ok_and(|real| real.is_dir());
+            if is("recursive") && is_there() {
+                return Ok(Plain::Nothing);
+            }
             let path = at("path")?;
             let first = path.ancestors().filter(|path| !path.exists()).last().map(Path::to_owned);
             if is("recursive") {

@@ -253,7 +253,7 @@ impl Host {
                 let looks = self.asker(channel(at(0)).unwrap_or_default()).preview;
                 files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2), !looks)
             }
-            "module" => files::module(&self.settings.policy, text(0), text(1)),
+            "module" => files::module(&self.settings, text(0), text(1), text(2)),
             "watch" => self.watch(at(0), at(1), text(2), at(3).is_true()),
             "unwatch" => {
                 if let Some(to) = channel(at(0)) {

@@ -81,6 +81,9 @@ impl Modules {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         files.set("read", Function::new(ctx.clone(), read)?)?;
+        let settings = Rc::clone(&self.settings);
+        let may = move |from: String, found: String| settings.may_import(Path::new(&from), Path::new(&found));
+        files.set("mayImport", Function::new(ctx.clone(), may)?)?;
         *self.api.borrow_mut() = Some((Persistent::save(ctx, api), Persistent::save(ctx, files)));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What an engine is started with: where it is, what it may use, and what its extensions may reach.
 
 use super::outside::Outside;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,4 +53,14 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// Files and folders among those that are not changed.
     pub guarded: Vec<PathBuf>,
+    /// Files and folders of the project that somebody looked through: what lies there imports nothing else of the project.
+    pub looked_through: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// Whether one file may import another.
+    pub(super) fn may_import(&self, from: &Path, found: &Path) -> bool {
+        let is_known = |path: &Path| self.policy.looked_through.iter().any(|known| path.starts_with(known));
+        !is_known(from) || is_known(found) || !found.starts_with(&self.cwd)
+    }
 }

@@ -1,6 +1,6 @@
 //! The extensions of a project and of the person: which there are, whether they may run, and what runs them.
 
-use crate::config::{Arguments, Dirs, Trust};
+use crate::config::{Arguments, Dirs, Trust, trust};
 use crate::domain::Space;
 use crate::extensions::{Ask, Engine, EngineError, Limits, Outside, Policy, Settings};
 use crate::items::pi_settings::{self, PiSettings};
@@ -243,7 +243,9 @@ impl Extensions {
         let (of_project, of_person) = (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home));
         let named = of_project.runnable.iter().cloned().chain(of_person.runnable);
         let guarded = guarded.chain(own).chain(named).collect();
-        let policy = Policy { hidden, write, guarded };
+        let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));
+        let trusted = trusted.chain([self.root.join(FOLDERS[1])]).chain(of_project.runnable.iter().cloned());
+        let policy = Policy { hidden, write, guarded, looked_through: trusted.collect() };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }

@@ -21,6 +21,7 @@ const kinds = { 1: "file", 2: "dir" };
 export const hostFiles = {
   kind: (path) => kinds[unwrap(host.module("kind", path))],
   read: (path) => unwrap(host.module("text", path)),
+  mayImport: (from, found) => unwrap(host.module("import", from, found)),
 };
 
 /** Those of the names that a built-in module does not have; see `stubModuleSource`. */

@@ -147,6 +147,9 @@ export function resolveModule(files, specifier, from, kind = "import") {
   else if (/^\.\.?(\/|$)/.test(specifier)) found = resolveFile(files, join(dirname(from), specifier));
   else if (specifier.startsWith("#")) found = resolveImports(files, specifier, from, kind);
   else found = resolvePackage(files, specifier, from, kind);
+  if (found && files.mayImport?.(from, found) === false) {
+    throw new ResolveError(specifier, from, `${found} is not among what this project is trusted with; put it into the folder of the extension`);
+  }
   if (found) return found;
   if (specifier.startsWith("node:")) throw new ResolveError(specifier, from, "levain does not offer this Node module");
   const bare = !/^[./#]/.test(specifier) && !specifier.startsWith("file:");
