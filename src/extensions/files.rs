@@ -128,10 +128,11 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
         "access" => {
             let mode = arguments.get("mode").and_then(Plain::number).unwrap_or_default();
             // 2 is writing.
-            if mode.rem_euclid(4.0) >= 2.0 {
-                return failed(&io::ErrorKind::PermissionDenied.into(), "access", asked);
-            }
-            look("access", &|_| Ok(Plain::Nothing))
+            let writes = mode.rem_euclid(4.0) >= 2.0;
+            look("access", &|path| {
+                let may = !writes || changes && takes_files(policy, &fs::canonicalize(path)?);
+                if may { Ok(Plain::Nothing) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+            })
         }
         "realpath" => look("realpath", &|path| Ok(text(fs::canonicalize(path)?))),
         "readlink" => {
@@ -282,9 +283,14 @@ fn entry_of(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
 
 /// Whether something may be changed there.
 fn is_open(policy: &Policy, real: &Path) -> bool {
-    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
     let is_folder_itself = policy.write.iter().any(|folder| folder == real);
-    within(&policy.write) && !is_folder_itself && !within(&policy.guarded) && !within(&policy.hidden)
+    takes_files(policy, real) && !is_folder_itself
+}
+
+/// The same of a folder for what it holds.
+fn takes_files(policy: &Policy, real: &Path) -> bool {
+    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
+    within(&policy.write) && !within(&policy.guarded) && !within(&policy.hidden)
 }
 
 fn entries(path: &Path) -> io::Result<Plain> {

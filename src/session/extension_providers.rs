@@ -159,11 +159,11 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// Whether `path` says something of providers is not known: those that are built in and that it names are not to be asked.
+    /// What `path` registers is not known: those that are built in and that it calls for by name are not to be asked.
     fn unknown(&mut self, path: &Path, why: &str) {
         let problem = problem(path, &format!("its providers are not known: {why}"), "see levain extensions");
         let sources = Sources::of(path);
-        for name in KNOWN.iter().map(|known| known.name).filter(|name| sources.name(name)) {
+        for name in KNOWN.iter().map(|known| known.name).filter(|name| sources.call_with(CALL, name)) {
             self.refused.entry(name.to_owned()).or_insert_with(|| problem.clone());
         }
         self.problems.push(problem);

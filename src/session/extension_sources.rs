@@ -63,9 +63,16 @@ impl Sources {
         })
     }
 
-    /// Whether one of them has the name of a provider in quotes, as it is called here or by pi.
-    pub(super) fn name(&self, provider: &str) -> bool {
-        let quoted = |name: &str| ['"', '\'', '`'].iter().any(|quote| self.hold(&format!("{quote}{name}{quote}")));
-        quoted(provider) || quoted(of_pi(provider))
+    /// Whether one of them calls `function` with the name of a provider, as it is called here or by pi, or cannot be read.
+    pub(super) fn call_with(&self, function: &str, provider: &str) -> bool {
+        let is_first = |rest: &str| {
+            let argument = rest.trim_start().strip_prefix('(').map(str::trim_start).unwrap_or_default();
+            ['"', '\'', '`']
+                .iter()
+                .filter_map(|quote| argument.strip_prefix(*quote)?.split_once(*quote))
+                .any(|(name, _)| name == provider || name == of_pi(provider))
+        };
+        let texts = self.0.iter().map(|path| fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned()));
+        texts.into_iter().any(|text| text.map_or(true, |text| text.split(function).skip(1).any(is_first)))
     }
 }

@@ -236,13 +236,17 @@ impl Extensions {
         let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
         let hidden = vec![self.dirs.config.clone(), self.dirs.state.clone()];
         let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
-        let write = vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")];
-        let write = if changes { write } else { Vec::new() };
+        // Some make a folder for temporary files as they load; whoever only looks lets them do that.
+        let (write, kept) = if changes {
+            (vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")], Vec::new())
+        } else {
+            (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()])
+        };
         let guarded = GUARDED.iter().map(|path| self.root.join(path));
         let own = OWN_FOLDERS.iter().chain(&OWN_GUARDED).map(|path| self.home.join(path));
         let (of_project, of_person) = (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home));
         let named = of_project.runnable.iter().cloned().chain(of_person.runnable);
-        let guarded = guarded.chain(own).chain(named).collect();
+        let guarded = guarded.chain(own).chain(named).chain(kept).collect();
         let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));
         let trusted = trusted.chain([self.root.join(FOLDERS[1])]).chain(of_project.runnable.iter().cloned());
         let policy = Policy { hidden, write, guarded, looked_through: trusted.collect() };
