@@ -111,6 +111,29 @@ return [first.status, first.ok, first.headers.get("content-type"), await first.j
 }
 
 #[test]
+fn undici_asks_as_fetch_does() {
+    let server = Server::start();
+    let (base, host) = (format!("http://127.0.0.1:{}", server.port), format!("127.0.0.1:{}", server.port));
+    let told = said(
+        r#"
+const { fetch, request, Agent, ProxyAgent, setGlobalDispatcher, MockAgent } = await import("undici");
+const required = (await import("node:module")).createRequire("/x.js")("undici");
+setGlobalDispatcher(new Agent({ connect: { timeout: 1 } }));
+const first = await fetch(base + "/json", { dispatcher: new Agent() });
+const { statusCode, headers, body } = await request(base + "/echo", { method: "POST", body: "said" });
+const moved = await request(base + "/far");
+const refused = await request("http://example.invalid/").then(() => "reached", (error) => error.name);
+let proxy = "none";
+try { new ProxyAgent("http://127.0.0.1:9"); } catch (error: any) { proxy = error.message; }
+return [await first.json(), statusCode, headers["x-of"], await body.text(), moved.statusCode, refused, proxy, required.fetch === fetch, typeof MockAgent];"#,
+        &host,
+        &base,
+    );
+    let proxy = "a proxy of an extension's own is not available in levain";
+    assert_eq!(told, json!([{"n": 42}, 201, "server", "said", 302, "TypeError", proxy, true, "undefined"]));
+}
+
+#[test]
 fn a_request_can_be_given_up_while_its_answer_comes() {
     let server = Server::start();
     let (base, host) = (format!("http://127.0.0.1:{}", server.port), format!("127.0.0.1:{}", server.port));

@@ -37,6 +37,7 @@ export const CATALOG = Object.freeze({
   "typebox/type": "modules/typebox/index1.js",
   "typebox/value": "modules/typebox/value.js",
   "typebox/compile": "modules/typebox/compile.js",
+  undici: "modules/undici.js",
 });
 
 export const builtinModules = Object.keys(NODE);
