@@ -391,7 +391,7 @@ export class Levain extends Steps {
       tools: outside(api.toolDescriptions()).map((tool) => [tool.name, tool.description, tool.parameters]),
       flags: outside(api.flagDescriptions()).map((flag) => [flag.name, flag.type, flag.default ?? null, number(flag.path)]),
       shortcuts: outside(api.shortcutDescriptions()).map((shortcut) => [shortcut.key, shortcut.description ?? null, number(shortcut.path)]),
-      providers: [...new Map(outside(api.providerDescriptions()).map((provider) => [provider.name, provider.baseUrl ?? null]))],
+      providers: [...new Map(outside(api.providerDescriptions()).filter(({ mistake }) => !mistake).map((provider) => [provider.name, provider.baseUrl ?? null]))],
     });
   }
 

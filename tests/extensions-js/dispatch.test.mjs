@@ -218,7 +218,10 @@ check("commands: a number that somebody took is passed over", [
 check("providers: what is registered again is put over what was there; one that cannot be is reported, and the file loads", [
   'pi.registerProvider("p", { baseUrl: "http://x" }); pi.registerProvider("p", { headers: { a: "1" } }); pi.registerProvider("q", { models: [{ id: "m" }] })',
 ], async (engine) => {
-  assert.deepEqual(outside(engine.api.providerDescriptions()).map(({ name, baseUrl, headers }) => [name, baseUrl, headers]), [["p", "http://x", { a: "1" }]]);
+  assert.deepEqual(outside(engine.api.providerDescriptions()).map(({ name, baseUrl, headers, mistake }) => [name, baseUrl, headers, mistake]), [
+    ["p", "http://x", { a: "1" }, undefined],
+    ["q", undefined, undefined, 'Provider q: "baseUrl" is required when defining models.'],
+  ]);
   assert.deepEqual(engine.host.reports.map(({ event, message }) => [event, message]), [["register_provider", 'Provider q: "baseUrl" is required when defining models.']]);
 });
 
