@@ -99,7 +99,7 @@ export default (pi: any) => {
   pi.registerTool({ name: "bad", description: "", parameters: { type: "object" }, execute: async () => ({ content: [{ type: "text", text: "bad result" }] }),
     renderCall: () => { throw new Error("no"); }, renderResult: () => ({ render: () => { throw new Error("no"); }, invalidate() {} }) });
   pi.registerMessageRenderer("note", (message: any, { expanded }: any, theme: any) => ({ invalidate() {},
-    render: () => [theme.fg("error", `NOTE ${message.content} ${message.details.n}${expanded ? " in full" : ""}`)] }));
+    render: (width: number) => [theme.bg("customMessageBg", " ".repeat(width)), theme.fg("error", `NOTE ${message.content} ${message.details.n}${expanded ? " in full" : ""}`), ""] }));
   pi.registerEntryRenderer("seen", (entry: any, { expanded }: any) => ({ invalidate() {},
     render: (width: number) => [`ENTRY ${entry.data.n}${expanded ? " in full" : ""}\x1b[2J`, "x".repeat(width * 2)] }));
   pi.registerCommand("entry", { handler: async () => { pi.appendEntry("seen", { n: 9 }); pi.appendEntry("unseen", { n: 8 }); } });
@@ -146,7 +146,7 @@ fn calls_results_and_messages_are_drawn_by_extensions() {
     terminal.wait_for("Did bad.");
     terminal.wait_for("bad result");
     say(&terminal, "/note");
-    terminal.wait_for("NOTE of mine 7");
+    terminal.wait_for("· NOTE of mine 7");
     terminal.look(|screen| {
         let row = (0..45).find(|row| screen.contents_between(*row, 0, *row, 100).contains("NOTE of")).unwrap();
         let column =

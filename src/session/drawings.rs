@@ -1,7 +1,7 @@
 //! How extensions draw calls of tools, messages and entries of theirs, and the Markdown of answers.
 
 use super::extension_handlers::ExtensionHandlers;
-use super::extension_text::styled;
+use super::extension_text::{plain, styled};
 use super::extension_thread::ExtensionThread;
 use super::tools_of_pi;
 use crate::domain::{Drawable, Drawing, DrawnKinds, ToDraw};
@@ -41,6 +41,7 @@ impl ExtensionHandlers {
             return Drawing { markdown: markdown(&engine, text).await, ..Drawing::default() };
         }
         let (width, open) = (to_draw.width, to_draw.open);
+        let of_call = matches!(to_draw.subject, Drawable::Call { .. });
         let thread = Arc::clone(&self.thread);
         // The log is read for it.
         let asked = tokio::task::spawn_blocking(move || asks(&thread, to_draw)).await.unwrap_or_default();
@@ -49,6 +50,7 @@ impl ExtensionHandlers {
             options["expanded"] = open.into();
             arguments.extend([width.into(), options]);
             let rows = rows(&engine, name, arguments).await;
+            let rows = if of_call { rows } else { rows.map(without_edges) };
             match part {
                 Part::Head => drawing.head = rows,
                 Part::Body => drawing.body = rows,
@@ -96,6 +98,16 @@ fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, V
             all
         }
     }
+}
+
+/// Without the blank rows above and below that boxes of pi have: their mark would stand before nothing.
+fn without_edges(mut rows: Vec<String>) -> Vec<String> {
+    let is_blank = |row: &String| plain(row).trim().is_empty();
+    let end = rows.iter().rposition(|row| !is_blank(row)).map_or(0, |last| last + 1);
+    rows.truncate(end);
+    let start = rows.iter().position(|row| !is_blank(row)).unwrap_or_default();
+    rows.drain(..start);
+    rows
 }
 
 /// The Markdown that is drawn in the place of this one; none where it is the same, or too long.
