@@ -1,14 +1,14 @@
 //! What pi's settings (`settings.json` in its folders) name beside those folders: files by path, and packages that bring
 //! some. Read as pi 0.73.1 reads it. Packages are found where pi and npm install them; none is installed here.
 
-use super::resource_files::{found_in, is_markdown, manifest, skills_in, templates_in};
+use super::regular;
+use super::resource_files::{cleaned, found_in, is_markdown, manifest, skills_in, templates_in};
 use crate::domain::{Problem, Severity};
 use globset::GlobBuilder;
 use ignore::WalkBuilder;
 use serde_json::Value;
-use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The folder of pi in a project, and the person's own below the home folder.
 pub const FOLDER: &str = ".pi";
@@ -20,6 +20,8 @@ const NPM: &str = "npm";
 const GIT: &str = "git";
 /// How deep a package is searched for what its patterns mean.
 const DEEPEST: usize = 8;
+/// The longest settings that are read, in bytes.
+const LONGEST: u64 = 1 << 20;
 const NO_LIST: &str = "write a list of texts, or remove it";
 
 /// What is named.
@@ -123,11 +125,14 @@ impl PiSettings {
         Self::read(&Scope { base, home: None, npm, within: Some(root.to_owned()) })
     }
 
-    /// The person's own, below the folder that holds their `.ai`.
+    /// The person's own, below the folder that holds their `.ai`. What npm installed in `project` is no package of theirs,
+    /// though its programs are found first there.
     #[must_use]
-    pub fn of_person(home: &Path) -> Self {
+    pub fn of_person(home: &Path, project: &Path) -> Self {
         let base = home.join(OWN_FOLDER);
-        let npm = std::iter::once(base.join(NPM).join("node_modules")).chain(global_packages(home)).collect();
+        let global =
+            global_packages(home).into_iter().filter(|root| root.is_absolute() && !cleaned(root).starts_with(project));
+        let npm = std::iter::once(base.join(NPM).join("node_modules")).chain(global).collect();
         Self::read(&Scope { base, home: Some(home.to_owned()), npm, within: None })
     }
 
@@ -145,7 +150,7 @@ impl PiSettings {
     fn read(scope: &Scope) -> Self {
         let file = scope.base.join(FILE);
         let mut settings = Self { base: scope.base.clone(), ..Self::default() };
-        let text = match fs::read_to_string(&file) {
+        let text = match regular::read_text(&file, LONGEST) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return settings;
@@ -487,22 +492,10 @@ fn texts(value: Option<&Value>) -> Option<Vec<String>> {
     }
 }
 
-/// Without `.` and `..`.
-fn cleaned(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(clean.pop()),
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => clean.push(part),
-        }
-    }
-    clean
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn write(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
@@ -537,7 +530,7 @@ mod tests {
         for file in ["extensions/m.ts", "extensions/m.test.ts", "skills/x/SKILL.md"] {
             write(home, &format!(".pi/agent/mine/{file}"), "");
         }
-        let read = PiSettings::of_person(home);
+        let read = PiSettings::of_person(home, Path::new("/project"));
         let told: Vec<_> = read
             .packages
             .iter()
@@ -573,7 +566,7 @@ mod tests {
         }
         let read = |settings: &str| {
             write(home, ".pi/agent/settings.json", settings);
-            let read = PiSettings::of_person(home);
+            let read = PiSettings::of_person(home, Path::new("/project"));
             let own = found_in(&home.join(".pi/agent/extensions"));
             let on: Vec<PathBuf> = own.into_iter().filter(|path| read.leaves_on(path)).collect();
             let all = [on, read.named.extensions].concat();
@@ -610,6 +603,25 @@ mod tests {
         assert_eq!(read.packages, []);
         assert_eq!(below(&root, &read.runnable), ["tools/e.ts", ".pi/settings.json"]);
         assert_eq!(read.problems.len(), 7, "{:#?}", read.problems);
+    }
+
+    #[test]
+    fn nothing_that_is_no_file_is_waited_for_and_no_manifest_leads_out_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join(".pi")).unwrap();
+        let pipe = root.join(".pi/settings.json");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        let read = PiSettings::of_project(root);
+        assert!(read.problems[0].message.contains("it is not a regular file") && !read.leaves_on(&root.join("e.ts")));
+        write(
+            root,
+            ".pi/extensions/own/package.json",
+            r#"{"pi": {"extensions": ["./in/../e.ts", "../../../src/e.ts"]}}"#,
+        );
+        write(root, ".pi/extensions/own/e.ts", "");
+        write(root, "src/e.ts", "");
+        assert_eq!(below(root, &found_in(&root.join(".pi/extensions"))), [".pi/extensions/own/e.ts"]);
     }
 
     #[test]

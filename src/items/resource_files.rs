@@ -1,14 +1,17 @@
 //! Which files of a folder are extensions, skills or templates, in the order of names. The rules are pi's.
 
+use super::regular;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 const INDEX: [&str; 2] = ["index.ts", "index.js"];
 
 /// More skills than this are not looked for below a folder, nor deeper than this.
 const MOST: usize = 500;
 const DEEPEST: usize = 6;
+/// The longest `package.json` that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// The extensions of a folder of extensions; none where there is no such folder.
 #[must_use]
@@ -33,9 +36,10 @@ pub fn unit(folder: &Path) -> Vec<PathBuf> {
     let manifest = manifest(folder);
     let listed = manifest.as_ref().and_then(|manifest| manifest.pointer("/pi/extensions")?.as_array());
     if let Some(listed) = listed {
-        let named = listed.iter().filter_map(Value::as_str).map(|name| folder.join(name));
-        let clean = named.map(|path| path.components().collect::<PathBuf>());
-        return clean.flat_map(|path| if path.is_dir() { index(&path) } else { vec![path] }).collect();
+        let named = listed.iter().filter_map(Value::as_str).map(|name| cleaned(&folder.join(name)));
+        // Whoever looked through the folder saw nothing else.
+        let inside = named.filter(|path| path.starts_with(folder));
+        return inside.flat_map(|path| if path.is_dir() { index(&path) } else { vec![path] }).collect();
     }
     index(folder)
 }
@@ -47,7 +51,20 @@ pub fn is_package(folder: &Path) -> bool {
 }
 
 pub(super) fn manifest(folder: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(folder.join("package.json")).ok()?).ok()
+    serde_json::from_slice(&regular::read(&folder.join("package.json"), LONGEST).ok()?).ok()
+}
+
+/// Without `.` and `..`.
+pub(super) fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => clean.push(part),
+        }
+    }
+    clean
 }
 
 fn index(folder: &Path) -> Vec<PathBuf> {
@@ -81,7 +98,8 @@ pub(super) fn skills_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 /// Markdown files in a folder and below it.
 pub(super) fn templates_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for path in entries(folder) {
-        if path.is_dir() && depth < DEEPEST {
+        let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        if path.is_dir() && !is_link && depth < DEEPEST {
             templates_in(&path, depth + 1, found);
         } else if is_markdown(&path) && path.is_file() && found.len() < MOST {
             found.push(path);

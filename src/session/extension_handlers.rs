@@ -137,11 +137,14 @@ impl ExtensionHandlers {
         let _one_at_a_time = self.loading.lock().await;
         let before = self.loaded();
         let mut told = self.thread.asked_anew();
-        let found = self.extensions.found();
-        let mut files: Vec<(PathBuf, Stamp)> = Vec::new();
-        for extension in &found {
-            files.extend(Sources::of(&extension.path).files().iter().map(|file| (file.clone(), stamp(file))));
-        }
+        let extensions = self.extensions.clone();
+        let look = move || {
+            let found = extensions.found();
+            let sources = found.iter().flat_map(|one| Sources::of(&one.path).files().to_vec());
+            let files: Vec<(PathBuf, Stamp)> = sources.map(|file| (file.clone(), stamp(&file))).collect();
+            (found, files)
+        };
+        let Ok((found, mut files)) = tokio::task::spawn_blocking(look).await else { return told };
         if found.iter().any(|one| one.of_project) {
             let decision = Trust::record(&self.extensions.dirs, &self.extensions.root);
             files.push((decision.clone(), stamp(&decision)));

@@ -102,7 +102,7 @@ impl Extensions {
         for path in &self.named {
             add(path, name_in(path.parent(), path), false);
         }
-        let own = PiSettings::of_person(&self.home);
+        let own = PiSettings::of_person(&self.home, &self.root);
         let mut of_project = PiSettings::of_project(&self.root);
         of_project.leave_to(&own);
         let scopes = [(&self.root, of_project, FOLDERS, true), (&self.home, own, OWN_FOLDERS, false)];
@@ -244,7 +244,8 @@ impl Extensions {
         };
         let guarded = GUARDED.iter().map(|path| self.root.join(path));
         let own = OWN_FOLDERS.iter().chain(&OWN_GUARDED).map(|path| self.home.join(path));
-        let (of_project, of_person) = (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home));
+        let (of_project, of_person) =
+            (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home, &self.root));
         let named = of_project.runnable.iter().cloned().chain(of_person.runnable);
         let guarded = guarded.chain(own).chain(named).chain(kept).collect();
         let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));

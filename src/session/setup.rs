@@ -104,7 +104,7 @@ impl Setup {
         problems.append(&mut mistakes);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
         problems.append(&mut PiSettings::of_project(&project.root).problems);
-        problems.append(&mut PiSettings::of_person(&user_root(&dirs)).problems);
+        problems.append(&mut PiSettings::of_person(&user_root(&dirs), &project.root).problems);
         let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.
