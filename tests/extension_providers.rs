@@ -148,6 +148,15 @@ fn a_provider_that_is_built_in_is_not_asked_while_an_extension_describes_it_with
     let (code, told) = at_vendor(&project, &server);
     assert!(code == 0 && told.contains("Hello from the vendor."), "{told}");
     assert_eq!(server.asked().len(), 2);
+    // What is known already may be said again, also beside an extension of the project.
+    let config = "{ headers: { \"X-Of\": \"me\" } }";
+    write(&format!(
+        "pi.registerProvider(\"openai\", {config}); pi.on(\"session_start\", () => pi.registerProvider(\"openai\", {config}));"
+    ));
+    project.write(".ai/extensions/e.ts", "export default () => {};");
+    let project = project.trusted();
+    let (code, told) = at_vendor(&project, &server);
+    assert!(code == 0 && told.contains("Hello from the vendor."), "{told}");
 }
 
 /// `OWN`, which registers its provider when a thread begins, and takes it back where a file says so.

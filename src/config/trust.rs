@@ -9,7 +9,7 @@ use super::Dirs;
 use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::handler::{Action, Handlers};
-use crate::items::pi_settings::PiSettings;
+use crate::items::pi_settings::{self, PiSettings};
 use crate::items::provider_query::QueryTarget;
 use crate::items::{self, Directive, Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,6 @@ pub const FOLDERS: [&str; 6] = ["tools", "config", "context", "extensions", "par
 
 /// Extensions that were written for pi, beside `.ai`; with them goes what pi's settings name.
 const OF_PI: &str = "../.pi/extensions";
-/// Where such settings lie, and the packages that they name.
-const NAMED_BY_PI: [&str; 3] = ["../.pi/settings.json", "../.pi/npm", "../.pi/git"];
 
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
@@ -161,7 +159,8 @@ impl Trust {
             }
             Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
-        (item || FOLDERS.into_iter().chain([OF_PI]).chain(NAMED_BY_PI).any(below)).then(|| self.warning()).flatten()
+        let of_pi = || pi_settings::DECIDES.iter().any(|name| below(&format!("../{}/{name}", pi_settings::FOLDER)));
+        (item || of_pi() || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.

@@ -1,6 +1,6 @@
 //! The JavaScript host: extensions in an engine of their own, on an OS thread of its own, behind messages.
 //!
-//! `assets/extensions` holds the JavaScript side and `HOST.md`, the contract of both. This folder is the embedder: it finds,
+//! `assets/extensions` holds the JavaScript side and `HOST.md`, the contract of both. This folder is the embedder: it
 //! reads and transforms files ([`strip()`], `modules`), answers what the JavaScript asks for (`host`, `files`), and keeps
 //! memory and time in bounds (`realm`). What may be done is a [`Policy`], given as a value; nothing here reads the
 //! environment or settings. No engine starts before [`Engine::start`].

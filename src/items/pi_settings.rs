@@ -18,6 +18,8 @@ const FILE: &str = "settings.json";
 /// Folders of packages below that of the settings.
 const NPM: &str = "npm";
 const GIT: &str = "git";
+/// What decides there which extensions run beside those of its own folder, and holds them.
+pub const DECIDES: [&str; 3] = [FILE, NPM, GIT];
 /// How deep a package is searched for what its patterns mean.
 const DEEPEST: usize = 8;
 /// The longest settings that are read, in bytes.
@@ -95,7 +97,7 @@ pub struct PiSettings {
     /// What is named by path.
     pub named: Resources,
     pub packages: Vec<Package>,
-    /// Of a project: files and folders that decide what runs, or can run.
+    /// Files and folders that decide what runs, or can run.
     pub runnable: Vec<PathBuf>,
     pub problems: Vec<Problem>,
     /// What turns extensions of the folder off and on.
@@ -105,46 +107,45 @@ pub struct PiSettings {
     base: PathBuf,
 }
 
-/// Where the settings of a scope lie, and what they may name.
+/// Where the settings of a scope lie, and whose they are.
 struct Scope {
     base: PathBuf,
-    /// What `~` stands for.
-    home: Option<PathBuf>,
-    /// Folders in which npm installs packages by name.
-    npm: Vec<PathBuf>,
-    /// Nothing outside of it may be named.
-    within: Option<PathBuf>,
+    owner: Owner,
+}
+
+/// What settings may name goes by that.
+enum Owner {
+    /// Nothing outside of its root.
+    Project(PathBuf),
+    /// `~` stands for their home folder.
+    Person { home: PathBuf, beside: PathBuf },
 }
 
 impl PiSettings {
+    /// Those of the project and of the person, whose `.ai` lies in `home`. A package that both name is left to the person.
+    #[must_use]
+    pub fn both(project: &Path, home: &Path) -> (Self, Self) {
+        let (mut of_project, of_person) = (Self::of_project(project), Self::of_person(home, project));
+        of_project.packages.retain(|one| !of_person.packages.iter().any(|known| known.identity == one.identity));
+        (of_project, of_person)
+    }
+
     /// Those of the project at `root`. What they name outside of it does not count: nobody is asked whether it may run.
     #[must_use]
     pub fn of_project(root: &Path) -> Self {
-        let base = root.join(FOLDER);
-        let npm = vec![base.join(NPM).join("node_modules")];
-        Self::read(&Scope { base, home: None, npm, within: Some(root.to_owned()) })
+        Self::read(&Scope { base: root.join(FOLDER), owner: Owner::Project(root.to_owned()) })
     }
 
-    /// The person's own, below the folder that holds their `.ai`. What npm installed in `project` is no package of theirs,
-    /// though its programs are found first there.
-    #[must_use]
-    pub fn of_person(home: &Path, project: &Path) -> Self {
-        let base = home.join(OWN_FOLDER);
-        let global =
-            global_packages(home).into_iter().filter(|root| root.is_absolute() && !cleaned(root).starts_with(project));
-        let npm = std::iter::once(base.join(NPM).join("node_modules")).chain(global).collect();
-        Self::read(&Scope { base, home: Some(home.to_owned()), npm, within: None })
+    /// The person's own. What npm installed in `project` is no package of theirs, though its programs are found first there.
+    fn of_person(home: &Path, project: &Path) -> Self {
+        let owner = Owner::Person { home: home.to_owned(), beside: project.to_owned() };
+        Self::read(&Scope { base: home.join(OWN_FOLDER), owner })
     }
 
     /// Whether an extension that lies in the scope's own folder counts.
     #[must_use]
     pub fn leaves_on(&self, extension: &Path) -> bool {
         !self.unreadable && self.switches.leave_on(extension, &self.base)
-    }
-
-    /// Packages that `other` has as well are left to it.
-    pub fn leave_to(&mut self, other: &Self) {
-        self.packages.retain(|package| !other.packages.iter().any(|known| known.identity == package.identity));
     }
 
     fn read(scope: &Scope) -> Self {
@@ -217,13 +218,27 @@ impl PiSettings {
             let message = format!("`{wrong}` in the settings of pi is no pattern");
             self.problems.push(Problem::at(file, line, Severity::Error, message, "see docs/extensions.md"));
         }
+        for switched in patterns.off.iter().filter(|entry| !scope.base.join(entry).exists()) {
+            let message = format!("`-{switched}` in the settings of pi turns nothing off: there is no such file");
+            self.problems.push(Problem::at(file, line, Severity::Warning, message, "write its path, or remove it"));
+        }
         for entry in entries.iter().filter(|entry| !is_pattern(entry)) {
             let path = scope.path(entry);
             if let Some(message) = scope.refuses(&path) {
                 self.problems.push(Problem::at(file, line, Severity::Error, message, "name something in the project"));
                 continue;
             }
-            let found: Vec<PathBuf> = kind.files(&path);
+            let found = kind.files(&path);
+            if found.is_empty() {
+                let message = format!("`{entry}` in the settings of pi names no {}", kind.key());
+                self.problems.push(Problem::at(
+                    file,
+                    line,
+                    Severity::Error,
+                    message,
+                    "write the path of one, or remove it",
+                ));
+            }
             let found = found.into_iter().filter(|file| patterns.keep(file, &scope.base));
             let list = self.named.list(kind);
             let before = list.len();
@@ -270,7 +285,7 @@ impl PiSettings {
         }
         if !resources.extensions.is_empty() {
             // Packages of npm find others beside themselves.
-            let of_npm = identity.starts_with("npm:") && scope.within.is_some();
+            let of_npm = identity.starts_with("npm:") && matches!(scope.owner, Owner::Project(_));
             self.runnable.push(if of_npm { scope.base.join(NPM) } else { folder.clone() });
         }
         self.packages.push(Package { identity, folder, resources });
@@ -282,16 +297,26 @@ impl Scope {
     fn path(&self, written: &str) -> PathBuf {
         let written = written.trim();
         let below = written.strip_prefix('~').map(|rest| rest.trim_start_matches('/'));
-        let path = match (below, &self.home) {
-            (Some(below), Some(home)) => home.join(below),
+        let path = match (below, &self.owner) {
+            (Some(below), Owner::Person { home, .. }) => home.join(below),
             _ => self.base.join(written),
         };
         cleaned(&path)
     }
 
+    /// Folders in which npm installs packages by name.
+    fn npm(&self) -> Vec<PathBuf> {
+        let mut roots = vec![self.base.join(NPM).join("node_modules")];
+        if let Owner::Person { home, beside } = &self.owner {
+            let of_project = |root: &PathBuf| root.canonicalize().is_ok_and(|real| real.starts_with(beside));
+            roots.extend(global_packages(home).into_iter().filter(|root| root.is_absolute() && !of_project(root)));
+        }
+        roots
+    }
+
     /// Why something may not be named here.
     fn refuses(&self, path: &Path) -> Option<String> {
-        let within = self.within.as_ref()?;
+        let Owner::Project(within) = &self.owner else { return None };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let lies_inside = path.starts_with(within) && real(path).starts_with(real(within));
         (!lies_inside).then(|| {
@@ -307,7 +332,7 @@ impl Scope {
             let before = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
             let name = spec.strip_prefix('@').map_or_else(|| before(spec), |scoped| format!("@{}", before(scoped)));
             let is_plain = !name.is_empty() && name.split('/').all(is_plain_name) && name.split('/').count() <= 2;
-            return is_plain.then(|| (format!("npm:{name}"), self.npm.iter().map(|root| root.join(&name)).collect()));
+            return is_plain.then(|| (format!("npm:{name}"), self.npm().iter().map(|root| root.join(&name)).collect()));
         }
         let of_git = ["git:", "https://", "http://", "ssh://", "github:"].iter().any(|start| source.starts_with(start));
         if of_git {
@@ -530,7 +555,7 @@ mod tests {
         for file in ["extensions/m.ts", "extensions/m.test.ts", "skills/x/SKILL.md"] {
             write(home, &format!(".pi/agent/mine/{file}"), "");
         }
-        let read = PiSettings::of_person(home, Path::new("/project"));
+        let read = PiSettings::both(Path::new("/project"), home).1;
         let told: Vec<_> = read
             .packages
             .iter()
@@ -566,7 +591,7 @@ mod tests {
         }
         let read = |settings: &str| {
             write(home, ".pi/agent/settings.json", settings);
-            let read = PiSettings::of_person(home, Path::new("/project"));
+            let read = PiSettings::both(Path::new("/project"), home).1;
             let own = found_in(&home.join(".pi/agent/extensions"));
             let on: Vec<PathBuf> = own.into_iter().filter(|path| read.leaves_on(path)).collect();
             let all = [on, read.named.extensions].concat();
@@ -582,6 +607,8 @@ mod tests {
         assert_eq!(read(r#"{"extensions": "-extensions/b.ts"}"#), told("", 1));
         assert_eq!(read(r#"{"extensions": ["more", "#), told("", 1));
         assert_eq!(read(r#"{"skills": 3, "packages": {}}"#), told("a b c", 2));
+        // A slip is told.
+        assert_eq!(read(r#"{"extensions": ["-extensions/bb.ts", "moore"], "skills": ["none"]}"#), told("a b c", 3));
     }
 
     #[test]
@@ -602,7 +629,7 @@ mod tests {
         assert_eq!(below(&root, &read.named.extensions), ["tools/e.ts"]);
         assert_eq!(read.packages, []);
         assert_eq!(below(&root, &read.runnable), ["tools/e.ts", ".pi/settings.json"]);
-        assert_eq!(read.problems.len(), 7, "{:#?}", read.problems);
+        assert_eq!(read.problems.len(), 8, "{:#?}", read.problems);
     }
 
     #[test]

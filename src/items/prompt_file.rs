@@ -91,9 +91,7 @@ impl PromptFiles {
             own.into_iter().chain(personal.iter().map(|place| (home, *place, Space::User))).collect::<Vec<_>>()
         };
         let mut seen = BTreeSet::new();
-        let own = PiSettings::of_person(home, project);
-        let mut of_project = PiSettings::of_project(project);
-        of_project.leave_to(&own);
+        let (of_project, own) = PiSettings::both(project, home);
         let scopes = [(of_project, Some(project), Space::Project), (own, None, Space::User)];
         for (settings, root, space) in &scopes {
             all.take(&settings.named, *root, *space, &mut seen);

@@ -140,11 +140,17 @@ impl ExtensionHandlers {
         let extensions = self.extensions.clone();
         let look = move || {
             let found = extensions.found();
-            let sources = found.iter().flat_map(|one| Sources::of(&one.path).files().to_vec());
+            let sources = found.iter().flat_map(|one| Sources::of(&one.path).watched());
             let files: Vec<(PathBuf, Stamp)> = sources.map(|file| (file.clone(), stamp(&file))).collect();
             (found, files)
         };
-        let Ok((found, mut files)) = tokio::task::spawn_blocking(look).await else { return told };
+        let (found, mut files) = match tokio::task::spawn_blocking(look).await {
+            Ok(looked) => looked,
+            Err(failed) => {
+                told.push(format!("extensions were not looked for, and stay as they were: {failed}"));
+                return told;
+            }
+        };
         if found.iter().any(|one| one.of_project) {
             let decision = Trust::record(&self.extensions.dirs, &self.extensions.root);
             files.push((decision.clone(), stamp(&decision)));

@@ -85,19 +85,40 @@ pub(super) fn hidden<'a>(cache: &Path, described: &'a [Value]) -> Vec<(&'a Path,
 }
 
 /// Keeps what an extension registered while a thread ran, or that it took it back (without `config`): that counts for whatever
-/// starts from then on. True where it was not known so.
+/// starts from then on. True where it was not known so. Where its engine `is_shared` with extensions of the project, what is
+/// new does not count: nobody can tell who says it.
 ///
 /// # Errors
 /// Why it does not count.
 pub(super) fn register(
-    extensions: &Extensions,
-    cache: &Path,
+    (extensions, cache): (&Extensions, &Path),
     path: &Path,
     (name, config): (&str, Option<&Value>),
-    when: When,
+    (when, is_shared): (When, bool),
 ) -> Result<bool, String> {
+    let described = match config {
+        Some(Value::Object(config)) => {
+            let mut described = config.clone();
+            described.insert("name".to_owned(), name.into());
+            described.insert("path".to_owned(), path.display().to_string().into());
+            let mut described = Value::Object(described);
+            uncounted(&mut described);
+            Some(described)
+        }
+        Some(_) => return Err("it is described by no object".to_owned()),
+        None => None,
+    };
+    let of_name = |one: &Value| one.get("name").is_some_and(|other| other == name);
+    let mut all = Cache::read(cache);
+    let now = Sources::of(path).stamp();
+    let known = all.0.get_mut(path).filter(|known| Some((known.bytes, known.modified)) == now);
+    if known.as_ref().is_some_and(|known| described.as_ref() == known.providers.iter().find(|one| of_name(one))) {
+        return Ok(false);
+    }
+    if is_shared {
+        return Err("an extension of this project ran beside it, and a project sets no address and no key".to_owned());
+    }
     let found = extensions.found();
-    // They share an engine, so nobody can tell who says it.
     if let Some(other) = found.iter().find(|one| one.of_project) {
         return Err(format!(
             "{} of this project may run beside it, and a project sets no address and no key",
@@ -107,36 +128,17 @@ pub(super) fn register(
     if !found.iter().any(|one| one.path == path) {
         return Err("its file is none of your extensions".to_owned());
     }
-    let described = match config {
-        Some(Value::Object(config)) => {
-            let mut described = config.clone();
-            described.insert("name".to_owned(), name.into());
-            described.insert("path".to_owned(), path.display().to_string().into());
-            let mut described = Value::Object(described);
-            uncounted(&mut described);
-            let (_, problems) = file(&described, path).map_err(|(message, remedy)| format!("{message}; {remedy}"))?;
-            if let Some(problem) = problems.first() {
-                return Err(problem.message.clone());
-            }
-            Some(described)
+    if let Some(described) = &described {
+        let (_, problems) = file(described, path).map_err(|(message, remedy)| format!("{message}; {remedy}"))?;
+        if let Some(problem) = problems.first() {
+            return Err(problem.message.clone());
         }
-        Some(_) => return Err("it is described by no object".to_owned()),
-        None => None,
-    };
-    let mut all = Cache::read(cache);
-    let now = Sources::of(path).stamp();
-    let known = all.0.get_mut(path).filter(|known| Some((known.bytes, known.modified)) == now);
-    let Some(known) = known else {
-        return Err("its file was changed meanwhile: start again".to_owned());
-    };
-    let of_name = |one: &Value| one.get("name").is_some_and(|other| other == name);
+    }
+    let known = known.ok_or("its file was changed meanwhile: start again")?;
     let signs_in = |one: &Value| one.get("oauth").is_some_and(Value::is_object);
     let at_load = when == When::AtLoad || known.providers.iter().any(|one| of_name(one) && signs_in(one));
     if described.as_ref().is_some_and(signs_in) && !at_load {
         return Err("its login is known only where it is registered at load".to_owned());
-    }
-    if described.as_ref() == known.providers.iter().find(|one| of_name(one)) {
-        return Ok(false);
     }
     known.providers.retain(|one| !of_name(one));
     if described.is_some() && known.providers.len() >= MOST {
@@ -245,7 +247,8 @@ fn uncounted(described: &mut Value) {
     described.as_object_mut().map(|fields| fields.remove("extension"));
 }
 
-fn problem(path: &Path, message: &str, remedy: &str) -> Problem {
+/// A mistake of an extension that costs a provider.
+pub(super) fn problem(path: &Path, message: &str, remedy: &str) -> Problem {
     Problem::at(path, 1, Severity::Error, message, remedy)
 }
 

@@ -15,41 +15,53 @@ const MOST_FILES: usize = 500;
 
 /// The files that an extension may consist of: its own, and those of its package, or of the folder whose index it is.
 #[derive(Debug)]
-pub(super) struct Sources(Vec<PathBuf>);
+pub(super) struct Sources {
+    entry: PathBuf,
+    folder: Option<PathBuf>,
+    /// npm installed the package, and changes its `package.json` with it.
+    installed: bool,
+}
 
 impl Sources {
-    /// All of them, its own first.
-    pub(super) fn files(&self) -> &[PathBuf] {
-        &self.0
+    pub(super) fn of(entry: &Path) -> Self {
+        let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A project that is a package itself is not the folder of what lies in its `.pi`.
+        let is_inside = |folder: &&Path| !name(folder).starts_with('.') && name(folder) != "node_modules";
+        let mut around = entry.ancestors().skip(1).take(DEEPEST).take_while(is_inside);
+        let package = around.find(|folder| is_package(folder));
+        let installed =
+            package.is_some_and(|package| package.ancestors().skip(1).take(2).any(|one| name(one) == "node_modules"));
+        let is_index = entry.file_stem().is_some_and(|stem| stem == "index");
+        let folder = package.or_else(|| entry.parent().filter(|_| is_index)).map(Path::to_owned);
+        Self { entry: entry.to_owned(), folder, installed }
     }
 
-    pub(super) fn of(path: &Path) -> Self {
-        let is_index = path.file_stem().is_some_and(|stem| stem == "index");
-        let mut files = vec![path.to_owned()];
-        // A project that is a package itself is not the folder of what lies in its `.pi`.
-        let is_inside = |folder: &&Path| {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
-            !name.starts_with('.') && name != "node_modules"
-        };
-        let mut around = path.ancestors().skip(1).take(DEEPEST).take_while(is_inside);
-        let folder = around.find(|folder| is_package(folder));
-        let folder = folder.or_else(|| path.parent().filter(|_| is_index));
-        let of_others = |entry: &DirEntry| entry.file_name() != "node_modules";
-        let below = |folder| {
-            let mut walk = WalkBuilder::new(folder);
-            walk.standard_filters(false).hidden(true).max_depth(Some(DEEPEST)).sort_by_file_name(Ord::cmp);
-            walk.filter_entry(of_others).build().filter_map(Result::ok).map(DirEntry::into_path)
-        };
+    /// The files that tell whether it was changed.
+    pub(super) fn watched(&self) -> Vec<PathBuf> {
+        match &self.folder {
+            Some(folder) if self.installed => vec![self.entry.clone(), folder.join("package.json")],
+            _ => self.modules(),
+        }
+    }
+
+    /// All of them, its own first.
+    fn modules(&self) -> Vec<PathBuf> {
+        let mut modules = vec![self.entry.clone()];
+        let Some(folder) = &self.folder else { return modules };
+        let mut walk = WalkBuilder::new(folder);
+        walk.standard_filters(false).hidden(true).max_depth(Some(DEEPEST)).sort_by_file_name(Ord::cmp);
+        walk.filter_entry(|entry| entry.file_name() != "node_modules");
+        let files = walk.build().filter_map(Result::ok).map(DirEntry::into_path);
         let is_module = |path: &PathBuf| {
             MODULES.iter().any(|ending| path.extension().is_some_and(|other| other == *ending)) && path.is_file()
         };
-        files.extend(folder.into_iter().flat_map(below).filter(is_module).filter(|file| file != path).take(MOST_FILES));
-        Self(files)
+        modules.extend(files.filter(is_module).filter(|file| *file != self.entry).take(MOST_FILES));
+        modules
     }
 
     /// How they are now: bytes of all, and the last change in milliseconds since 1970.
     pub(super) fn stamp(&self) -> Option<(u64, u128)> {
-        let stamps = self.0.iter().map(|path| {
+        let stamps = self.watched().into_iter().map(|path| {
             let meta = path.metadata().ok()?;
             Some((meta.len(), meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis()))
         });
@@ -58,7 +70,7 @@ impl Sources {
 
     /// Whether one of them has these words, or cannot be read.
     pub(super) fn hold(&self, words: &str) -> bool {
-        self.0.iter().any(|path| {
+        self.modules().iter().any(|path| {
             fs::read(path).map_or(true, |text| text.windows(words.len()).any(|part| part == words.as_bytes()))
         })
     }
@@ -72,7 +84,8 @@ impl Sources {
                 .filter_map(|quote| argument.strip_prefix(*quote)?.split_once(*quote))
                 .any(|(name, _)| name == provider || name == of_pi(provider))
         };
-        let texts = self.0.iter().map(|path| fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned()));
-        texts.into_iter().any(|text| text.map_or(true, |text| text.split(function).skip(1).any(is_first)))
+        let modules = self.modules().into_iter();
+        let mut texts = modules.map(|path| fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned()));
+        texts.any(|text| text.map_or(true, |text| text.split(function).skip(1).any(is_first)))
     }
 }

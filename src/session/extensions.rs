@@ -15,10 +15,8 @@ pub const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
 /// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
 pub const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
 
-/// What no extension changes, as it runs or decides what does: in a project, and below the home folder.
-const GUARDED: [&str; 7] =
-    [".ai", ".pi/extensions", ".pi/settings.json", ".pi/npm", ".pi/git", ".git/hooks", ".git/config"];
-const OWN_GUARDED: [&str; 3] = [".pi/agent/settings.json", ".pi/agent/npm", ".pi/agent/git"];
+/// What no extension changes in a project, as it runs or decides what does; with it goes what decides in the folders of pi.
+const GUARDED: [&str; 4] = [".ai", ".pi/extensions", ".git/hooks", ".git/config"];
 
 /// What a flag that is set or not may be.
 const SWITCH: [&str; 2] = ["true", "false"];
@@ -102,9 +100,7 @@ impl Extensions {
         for path in &self.named {
             add(path, name_in(path.parent(), path), false);
         }
-        let own = PiSettings::of_person(&self.home, &self.root);
-        let mut of_project = PiSettings::of_project(&self.root);
-        of_project.leave_to(&own);
+        let (of_project, own) = PiSettings::both(&self.root, &self.home);
         let scopes = [(&self.root, of_project, FOLDERS, true), (&self.home, own, OWN_FOLDERS, false)];
         for (root, settings, folders, is_of_project) in &scopes {
             for path in &settings.named.extensions {
@@ -243,9 +239,10 @@ impl Extensions {
             (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()])
         };
         let guarded = GUARDED.iter().map(|path| self.root.join(path));
-        let own = OWN_FOLDERS.iter().chain(&OWN_GUARDED).map(|path| self.home.join(path));
-        let (of_project, of_person) =
-            (PiSettings::of_project(&self.root), PiSettings::of_person(&self.home, &self.root));
+        let own = OWN_FOLDERS.iter().map(|path| self.home.join(path));
+        let of_pi = [self.root.join(pi_settings::FOLDER), self.home.join(pi_settings::OWN_FOLDER)];
+        let own = own.chain(of_pi.iter().flat_map(|folder| pi_settings::DECIDES.map(|name| folder.join(name))));
+        let (of_project, of_person) = PiSettings::both(&self.root, &self.home);
         let named = of_project.runnable.iter().cloned().chain(of_person.runnable);
         let guarded = guarded.chain(own).chain(named).chain(kept).collect();
         let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));

@@ -1,13 +1,13 @@
 //! Providers that extensions register, or take back, while a thread runs.
 
 use super::extension_models::own;
-use super::extension_providers::{When, changed, hidden, register};
+use super::extension_providers::{When, changed, hidden, problem, register};
 use super::extension_text::plain;
 use super::extensions::{Extensions, name_of};
 use super::model_registry::Models;
 use super::setup::Setup;
 use crate::config::Arguments;
-use crate::domain::{Problem, Severity};
+use crate::domain::Problem;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,9 +50,9 @@ impl LateProviders {
         if !changed.is_empty() {
             self.models.forget_refusals(&changed);
             let problems = self.learn().unwrap_or_default().into_iter();
-            told.extend(problems.filter(|problem| problem.file.as_ref().is_some_and(|file| changed.contains(file))));
+            let theirs = problems.filter(|one| one.file.as_ref().is_some_and(|file| changed.contains(file)));
+            told.extend(theirs.map(|problem| plain(&problem.to_string())));
         }
-        let mut told: Vec<String> = told.iter().map(|problem| plain(&problem.to_string())).collect();
         for (path, name, config) in hidden(&self.cache, described) {
             let said = self.take(path, (name, Some(config)), When::AtLoad);
             told.extend(said.map(|said| plain(&format!("{}: {said}", name_of(path)))));
@@ -63,17 +63,13 @@ impl LateProviders {
     /// Takes what the extension at `path` says of a provider, that it is taken back where nothing is said. What people should
     /// know of that.
     pub(super) fn take(&self, path: &Path, (name, config): (&str, Option<&Value>), when: When) -> Option<String> {
-        let found = self.extensions.found();
+        let is_of_project = self.extensions.found().iter().any(|one| one.of_project && one.path == path);
         // A project sets no address and no key.
-        if found.iter().any(|one| one.of_project && one.path == path) && when == When::AtLoad {
+        if is_of_project && when == When::AtLoad {
             return None;
         }
-        let kept = if self.with_project.load(Ordering::Acquire) {
-            Err("an extension of this project ran beside it, and a project sets no address and no key".to_owned())
-        } else {
-            register(&self.extensions, &self.cache, path, (name, config), when)
-        };
-        match kept {
+        let is_shared = self.with_project.load(Ordering::Acquire);
+        match register((&self.extensions, &self.cache), path, (name, config), (when, is_shared)) {
             Ok(is_new) => {
                 let was_refused = self.models.forget_refusal(own(name));
                 if !is_new && !was_refused {
@@ -85,9 +81,8 @@ impl LateProviders {
             }
             Err(why) => {
                 // What is built in of that name would be asked in its place.
-                if config.is_some() && !found.iter().any(|one| one.of_project && one.path == path) {
-                    let problem = Problem::at(path, 1, Severity::Error, why.clone(), "mend it in the extension");
-                    self.models.refuse(own(name), problem);
+                if config.is_some() && !is_of_project {
+                    self.models.refuse(own(name), problem(path, &why, "mend it in the extension"));
                 }
                 Some(format!("the provider {name} does not count: {why}"))
             }

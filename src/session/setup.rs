@@ -103,8 +103,8 @@ impl Setup {
         let (risks, mut mistakes) = cascade.risks();
         problems.append(&mut mistakes);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
-        problems.append(&mut PiSettings::of_project(&project.root).problems);
-        problems.append(&mut PiSettings::of_person(&user_root(&dirs), &project.root).problems);
+        let of_pi = PiSettings::both(&project.root, &user_root(&dirs));
+        problems.extend([of_pi.0.problems, of_pi.1.problems].concat());
         let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.

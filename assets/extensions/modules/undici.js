@@ -1,7 +1,7 @@
 // undici, which needs sockets and WebAssembly that are not to be had: its fetch is the host's own. What steers connections
 // there steers nothing here, but for a proxy, which is refused: a request would go to somewhere else than it was meant to.
 
-const { fetch: hostFetch, Headers, Request, Response, FormData, File } = globalThis;
+const { fetch, Headers, Request, Response, FormData, File } = globalThis;
 
 class Dispatcher {
   #closed = false;
@@ -58,13 +58,11 @@ const setGlobalDispatcher = (other) => {
   dispatcher = other;
 };
 
-const fetch = (input, init) => hostFetch(input, init && { ...init, dispatcher: undefined });
-
 /** The older interface: the status and headers at once, the body by itself. */
 async function request(url, { method, headers, body, signal, query } = {}) {
   const address = new URL(url);
   for (const [name, value] of Object.entries(query ?? {})) address.searchParams.append(name, value);
-  const response = await hostFetch(address.href, { method, headers, body, signal, redirect: "manual" });
+  const response = await fetch(address.href, { method, headers, body, signal, redirect: "manual" });
   return { statusCode: response.status, headers: Object.fromEntries(response.headers), trailers: {}, opaque: null, context: {}, body: asBody(response) };
 }
 
@@ -82,11 +80,12 @@ function asBody(response) {
   };
 }
 
-const install = () => {};
-const interceptors = { redirect: () => (next) => next, retry: () => (next) => next, dns: () => (next) => next, cache: () => (next) => next, dump: () => (next) => next, decompress: () => (next) => next };
+const unchanged = () => (dispatch) => dispatch;
+const interceptors = Object.fromEntries(["cache", "decompress", "dns", "dump", "redirect", "retry"].map((name) => [name, unchanged]));
 
 class UndiciError extends Error {}
 const errors = { UndiciError };
+const install = () => {};
 
 export {
   Agent, BalancedPool, Client, Dispatcher, EnvHttpProxyAgent, File, FormData, Headers, Pool, ProxyAgent, Request, Response, RetryAgent,
