@@ -88,6 +88,21 @@ impl Answer {
         self.full.is_none()
     }
 
+    /// `wanted`, or where a call of this answer has it already, another: some servers give several calls one id, and results,
+    /// questions and handlers find their call by it.
+    fn unused(&self, wanted: CallId) -> CallId {
+        let is_used =
+            |id: &CallId| self.blocks.iter().any(|block| matches!(block, Open::Call { call_id, .. } if call_id == id));
+        if !is_used(&wanted) {
+            return wanted;
+        }
+        // Of so many, one is free.
+        (2..self.blocks.len() + 3)
+            .map(|number| CallId(format!("{}_{number}", wanted.0)))
+            .find(|id| !is_used(id))
+            .unwrap_or(wanted)
+    }
+
     /// Takes in one piece and returns what a screen should be shown of it. Once the answer is full, nothing.
     pub fn take(&mut self, event: ProviderEvent) -> Option<Delta> {
         if self.full.is_some() {
@@ -143,6 +158,7 @@ impl Answer {
                 if !self.fits(json_size(&tool) + json_size(&call_id.0)) {
                     return None;
                 }
+                let call_id = self.unused(call_id);
                 self.calls += 1;
                 let delta = Delta::ToolCallStart { id: call_id.clone(), name: tool.clone() };
                 self.blocks.push(Open::Call { index, call_id, tool, json: String::new(), size: 0 });
@@ -285,7 +301,9 @@ impl Answer {
     #[must_use]
     pub fn message(&self) -> Message {
         let whole = self.stop.as_ref().is_some_and(StopReason::is_whole);
-        let blocks = self.blocks.iter().filter_map(|block| match block {
+        let at_limit = self.stop == Some(StopReason::MaxTokens);
+        let last = self.blocks.len().saturating_sub(1);
+        let blocks = self.blocks.iter().enumerate().filter_map(|(place, block)| match block {
             Open::Text(text) if text.is_empty() => None,
             Open::Text(text) => Some(Block::Text { text: text.clone() }),
             Open::Thinking { .. } | Open::Redacted(_) | Open::Call { .. } if !whole => None,
@@ -293,6 +311,11 @@ impl Answer {
                 Some(Block::Thinking { text: text.clone(), signature: signature.clone() })
             }
             Open::Redacted(data) => Some(Block::RedactedThinking { data: data.clone() }),
+            // Where the limit was reached before any of its arguments had come, it is not one without arguments.
+            Open::Call { json, .. } if at_limit && place == last && matches!(json.trim(), "" | "{}") => {
+                let cut = block.call().map(|call| ToolCall { input: serde_json::Value::String(String::new()), ..call });
+                cut.map(Block::ToolCall)
+            }
             Open::Call { .. } => block.call().map(Block::ToolCall),
         });
         Message { role: Role::Assistant, blocks: blocks.collect() }
@@ -317,6 +340,17 @@ mod tests {
 
     fn input(index: u32, json: &str) -> ProviderEvent {
         ProviderEvent::ToolInput { index, partial_json: json.into() }
+    }
+
+    #[test]
+    fn calls_that_a_server_gave_one_id_get_their_own() {
+        let mut answer = Answer::default();
+        for event in [call(0, "a"), call(1, "a"), call(2, "a_2"), call(3, "a"), call(4, "")] {
+            answer.take(event);
+        }
+        answer.take(ProviderEvent::Finished(StopReason::ToolUse));
+        let ids: Vec<String> = answer.message().calls().map(|call| call.call_id.0.clone()).collect();
+        assert_eq!(ids, ["a", "a_2", "a_2_2", "a_3", ""]);
     }
 
     #[test]

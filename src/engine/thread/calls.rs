@@ -158,8 +158,12 @@ pub(super) fn prepared(
     }
 }
 
+/// The call of that id. In logs from before ids of one answer were told apart several may have it: the first that waits.
 fn staged<'a>(calls: &'a mut [StagedCall], call_id: &CallId) -> Option<&'a mut StagedCall> {
-    calls.iter_mut().find(|staged| staged.call.call_id == *call_id)
+    let has_it = |staged: &StagedCall| staged.call.call_id == *call_id;
+    let waits = calls.iter().position(|staged| has_it(staged) && !staged.is_done());
+    let place = waits.or_else(|| calls.iter().position(has_it))?;
+    calls.get_mut(place)
 }
 
 /// The call that would begin next.
