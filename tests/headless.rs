@@ -87,7 +87,7 @@ fn models_are_listed_with_what_is_missing() {
     let rows = lines(&out);
     let find = |model: &str| rows.iter().find(|row| row["model"] == model).unwrap();
     assert_eq!((code, find("scripted/demo")["ready"].clone()), (0, true.into()));
-    let haiku = find("anthropic/claude-haiku-4-5");
+    let haiku = find("anthropic/claude-haiku-5-5");
     assert_eq!((&haiku["schema"], &haiku["tiers"][0]), (&"levain.model/1".into(), &"fast".into()));
     assert!(haiku["missing"].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{haiku}");
     let (code, _, err) = output(home.levain(&["run", "--model", "zzz", "hello"]).stdin(Stdio::null()));

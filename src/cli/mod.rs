@@ -66,7 +66,7 @@ struct Cli {
 /// What every command understands.
 #[derive(Clone, Debug, Args)]
 struct Common {
-    /// The model, as provider/model (anthropic/claude-sonnet-4-5, openai/gpt-4o, scripted/demo) or a tier (fast,
+    /// The model, as provider/model (anthropic/claude-sonnet-5-5, openai/gpt-6.2-sol, scripted/demo) or a tier (fast,
     /// general, high, max)
     #[arg(long, global = true, value_name = "MODEL")]
     model: Option<String>,

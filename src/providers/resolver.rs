@@ -454,11 +454,14 @@ impl Providers {
     pub fn default_model(&self) -> ModelRef {
         let has_key = |provider| self.settings.keys.get(provider).is_some();
         if has_key("anthropic") {
-            ModelRef::new("anthropic", "claude-sonnet-4-5")
-        } else if has_key("openai") || self.settings.bases.contains_key("openai") {
+            ModelRef::new("anthropic", "claude-sonnet-5-5")
+        } else if self.settings.bases.contains_key("openai") {
+            // Another server, which answers to any name by Chat Completions or says which it has.
             ModelRef::new("openai", "gpt-4o")
+        } else if has_key("openai") {
+            ModelRef::new("openai", "gpt-6.2-sol")
         } else if has_key("gemini") {
-            ModelRef::new("gemini", "gemini-2.5-pro")
+            ModelRef::new("gemini", "gemini-3.8-flash")
         } else {
             ModelRef::new(SCRIPTED, scripted::DEMO)
         }
@@ -623,7 +626,8 @@ mod tests {
         let default = |env: &[(&str, &str)]| providers(env).default_model().to_string();
         assert_eq!(default(&[]), "scripted/demo");
         assert_eq!(default(&[("OPENAI_BASE_URL", "http://localhost:1")]), "openai/gpt-4o");
-        assert_eq!(default(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), "anthropic/claude-sonnet-4-5");
+        assert_eq!(default(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), "anthropic/claude-sonnet-5-5");
+        assert_eq!(default(&[("OPENAI_API_KEY", "k")]), "openai/gpt-6.2-sol");
         assert!(is_scripted(&ModelRef::new("scripted", "x.yaml")));
     }
 

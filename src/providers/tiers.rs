@@ -1,5 +1,6 @@
 //! From what people call a model (a tier, a name, `provider/model`) to one provider's model.
 
+use super::catalog::Catalog;
 use super::known;
 use super::resolver::{Providers, ResolveError};
 use super::yaml::ProviderFile;
@@ -52,6 +53,11 @@ impl Providers {
         }
         let mapped = || files.iter().flat_map(|file| file.tiers.iter().map(|(_, model)| (*file, model.as_str())));
         let exact = mapped().find(|(_, model)| *model == asked);
+        if exact.is_none()
+            && let Some(listed) = listed(asked, &files)
+        {
+            return Ok(listed);
+        }
         let near = || mapped().find(|(_, model)| model.starts_with(asked) || asked.starts_with(model));
         let priced = || {
             let has = |file: &&ProviderFile| file.part(asked).prices.iter().any(|price| price.model == asked);
@@ -67,6 +73,7 @@ impl Providers {
             }
             let mut known = tiers.clone();
             known.extend(mapped().map(|(_, model)| model.to_owned()));
+            known.extend(Catalog::embedded().choices().into_iter().map(|listed| listed.model));
             known.extend(files.iter().flat_map(|file| file.part("").prices.iter().map(|price| price.model.clone())));
             let near = nearest(asked, known.iter().map(String::as_str)).map(ToOwned::to_owned);
             ResolveError::UnknownModel { asked: asked.to_owned(), tiers, near }
@@ -109,6 +116,12 @@ impl Providers {
     }
 }
 
+/// The model of exactly that name in the program's list: `claude-opus-5` is not `claude-opus-5-5`.
+fn listed(asked: &str, files: &[&ProviderFile]) -> Option<ModelRef> {
+    let mut listed = Catalog::embedded().choices().into_iter();
+    listed.find(|known| known.model == asked && files.iter().any(|file| file.tool_id == known.provider))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::providers::{Keys, Preference, Providers, Settings};
@@ -133,13 +146,13 @@ mod tests {
             tiers: tiers.iter().map(|(tier, model)| ((*tier).to_owned(), (*model).to_owned())).collect(),
         };
         let gemini = preference(Some("gemini"), &[]);
-        assert_eq!(prefer(both, "fast", None, gemini.clone()), "gemini/gemini-2.5-flash-lite");
+        assert_eq!(prefer(both, "fast", None, gemini.clone()), "gemini/gemini-3.5-flash-lite");
         // The preferred one, even when its key is missing: it says so when it is asked.
-        assert_eq!(prefer(&["OPENAI_API_KEY"], "fast", None, gemini), "gemini/gemini-2.5-flash-lite");
+        assert_eq!(prefer(&["OPENAI_API_KEY"], "fast", None, gemini), "gemini/gemini-3.5-flash-lite");
         let own = preference(None, &[("fast", "ollama/llama3.2"), ("high", "claude-opus-4-6")]);
         assert_eq!(prefer(both, "fast", None, own.clone()), "ollama/llama3.2");
         assert_eq!(prefer(both, "high", None, own.clone()), "anthropic/claude-opus-4-6");
-        assert_eq!(prefer(both, "fast", Some("openai"), own), "openai/gpt-5-mini");
+        assert_eq!(prefer(both, "fast", Some("openai"), own), "openai/gpt-6-luna");
     }
 
     #[test]
@@ -147,22 +160,23 @@ mod tests {
         const OPENAI: &[&str] = &["OPENAI_API_KEY"];
         for (asked, preferred, expected) in [
             ("openai/anything", None, "openai/anything"),
-            ("fast", None, "openai/gpt-5-mini"),
-            ("reasoning", None, "openai/o3"),
-            ("fast", Some("gemini"), "gemini/gemini-2.5-flash-lite"),
+            ("fast", None, "openai/gpt-6-luna"),
+            ("reasoning", None, "openai/gpt-6.2-astra"),
+            ("fast", Some("gemini"), "gemini/gemini-3.5-flash-lite"),
             ("claude-opus-4-6", None, "anthropic/claude-opus-4-6"),
-            ("claude-haiku", None, "anthropic/claude-haiku-4-5"),
-            ("claude-haiku-4-5-20251001", None, "anthropic/claude-haiku-4-5"),
+            ("claude-haiku", None, "anthropic/claude-haiku-5-5"),
+            ("claude-haiku-5-5-20261001", None, "anthropic/claude-haiku-5-5"),
+            ("claude-opus-5", None, "anthropic/claude-opus-5"),
         ] {
             assert_eq!(choose(OPENAI, asked, preferred), expected, "{asked}");
         }
-        assert_eq!(choose(&[], "max", None), "anthropic/claude-opus-4-6");
+        assert_eq!(choose(&[], "max", None), "anthropic/claude-opus-5-5");
     }
 
     #[test]
     fn s16_a_misspelt_tier_or_model_is_told_with_the_nearest() {
         assert!(choose(&[], "fats", None).contains("did you mean `fast`?"));
-        assert!(choose(&[], "claude-opsu-4-6", None).contains("did you mean `claude-opus-4-6`?"));
+        assert!(choose(&[], "claude-opsu-5-5", None).contains("did you mean `claude-opus-5-5`?"));
         assert!(choose(&[], "genral", Some("openai")).contains("did you mean `general`?"));
         assert!(choose(&[], "fast", Some("opnai")).ends_with("did you mean `openai`?"));
     }
@@ -170,7 +184,7 @@ mod tests {
     #[test]
     fn errors_list_what_there_is() {
         let several = choose(&["OPENAI_API_KEY", "GEMINI_API_KEY"], "fast", None);
-        assert!(several.contains("openai/gpt-5-mini") && several.contains("gemini/gemini-2.5-flash-lite"), "{several}");
+        assert!(several.contains("openai/gpt-6-luna") && several.contains("gemini/gemini-3.5-flash-lite"), "{several}");
         let unknown = choose(&[], "zzz", None);
         assert!(unknown.contains("`zzz`") && unknown.contains("fast, general, high, max"), "{unknown}");
         assert!(choose(&[], "fast", Some("mistral")).contains("`mistral`"));

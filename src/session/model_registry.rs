@@ -156,7 +156,7 @@ mod tests {
         let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).0;
         let models = Models::new(Providers::new(Settings::from_env(env, keys)), Catalog::embedded());
         let quick = |model: &str| models.quick(&model.parse().unwrap()).to_string();
-        assert_eq!(quick("anthropic/claude-opus-4-6"), "anthropic/claude-haiku-4-5");
+        assert_eq!(quick("anthropic/claude-opus-5-5"), "anthropic/claude-haiku-5-5");
         assert_eq!(quick("ollama/llama3"), "ollama/llama3", "it has no tiers");
         assert_eq!(quick("openai/o3"), "openai/o3", "there is no key for another one either");
         assert_eq!(quick("scripted/demo"), "scripted/demo");
