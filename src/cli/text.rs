@@ -103,7 +103,8 @@ pub(super) fn write_question(
 /// What to say behind an answer that is not whole.
 pub(super) fn stop_mark(stop: &StopReason) -> Option<String> {
     match stop {
-        StopReason::EndTurn | StopReason::ToolUse | StopReason::Other { .. } => None,
+        StopReason::EndTurn | StopReason::ToolUse => None,
+        StopReason::Other { word } => Some(format!("the answer ended with `{word}`")),
         StopReason::MaxTokens => Some("the answer reached the model's output limit".into()),
         StopReason::Refusal => Some("the model refused".into()),
         StopReason::Truncated { detail } => Some(format!("truncated: {detail}")),

@@ -4,6 +4,7 @@
 //! connection ends before the marker is decided here.
 
 use super::http::{Http, Post, protocol_error};
+use super::signature::by;
 use super::sse::{self, SseEvent};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
 use crate::ports::{ProviderEvent, ProviderStream};
@@ -26,6 +27,9 @@ pub(crate) trait Reader: Send + Unpin + 'static {
     /// # Errors
     /// The error that the event carries, or that it could not be read.
     fn read(&mut self, event: &SseEvent, events: &mut Events) -> Result<(), CallError>;
+
+    /// The server ended the stream before the end marker. Pushes [`ProviderEvent::Finished`] if what came is whole all the same.
+    fn end(&mut self, _events: &mut Events) {}
 }
 
 /// What an event says.
@@ -36,14 +40,25 @@ pub(crate) fn parsed<'a, T: Deserialize<'a>>(event: &'a SseEvent) -> Result<T, C
     serde_json::from_str(&event.data).map_err(|error| protocol_error(&error.to_string()))
 }
 
-/// Asks and reads: `post` makes the request, off the caller's path, because a long history takes a while to write.
+/// Asks `model` and reads: `post` makes the request, off the caller's path, because a long history takes a while to write.
 pub(crate) fn ask<R: Reader>(
     http: Arc<Http>,
+    model: String,
     post: impl FnOnce() -> Result<Post, CallError> + Send + 'static,
     reader: R,
 ) -> ProviderStream {
     let started = async move { Ok(read(http.send(post()?)?, reader)) };
-    Box::pin(stream::once(started).try_flatten())
+    let sealed = move |event| match event {
+        ProviderEvent::ThinkingSignature(sealed) => ProviderEvent::ThinkingSignature(by(&model, &sealed)),
+        ProviderEvent::RedactedThinking(sealed) => ProviderEvent::RedactedThinking(by(&model, &sealed)),
+        event @ (ProviderEvent::Text(_)
+        | ProviderEvent::Thinking(_)
+        | ProviderEvent::ToolCallStarted { .. }
+        | ProviderEvent::ToolInput { .. }
+        | ProviderEvent::Usage(_)
+        | ProviderEvent::Finished(_)) => event,
+    };
+    Box::pin(stream::once(started).try_flatten().map_ok(sealed))
 }
 
 /// The answer in `bytes`.
@@ -134,6 +149,10 @@ where
                 }
                 None => {
                     self.over = true;
+                    self.reader.end(&mut self.read);
+                    if !self.read.is_empty() {
+                        continue;
+                    }
                     return Some(self.broken(CallError {
                         category: ErrorCategory::Transient,
                         code: "connection_lost".to_owned(),

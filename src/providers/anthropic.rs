@@ -79,7 +79,7 @@ impl Provider for Anthropic {
     fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), move || provider.post(&request, body), reader)
+        answer::ask(Arc::clone(&self.http), request.model.clone(), move || provider.post(&request, body), reader)
     }
 }
 

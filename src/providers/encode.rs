@@ -15,7 +15,7 @@ pub fn body(form: WireForm, request: &CallRequest) -> Result<Vec<u8>, CallError>
     match form {
         WireForm::Anthropic => anthropic::request::body(request),
         WireForm::OpenAi => openai_chat::request::body(request, LimitName::MaxCompletionTokens),
-        WireForm::Compatible => openai_chat::request::body(request, LimitName::MaxTokens),
+        WireForm::Compatible => openai_chat::request::body(request, LimitName::of(&request.model)),
         WireForm::Responses => openai_responses::request::body(request),
         WireForm::Gemini => gemini::request::body(request),
         WireForm::Extension => from_extension::body(request),

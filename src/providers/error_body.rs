@@ -15,6 +15,8 @@ const LONGEST: usize = 300;
 pub(crate) struct ErrorDetail {
     pub(crate) kind: String,
     pub(crate) message: String,
+    /// The status in it, as gateways put it into a stream that had begun.
+    pub(crate) status: Option<u16>,
 }
 
 /// Reads an error body of any form.
@@ -27,7 +29,7 @@ pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> ErrorDetail {
         Err(_) if looks_like_html(&text) => ErrorDetail { message: text_of_html(&text), ..ErrorDetail::default() },
         Err(_) => ErrorDetail { message: text.into_owned(), ..ErrorDetail::default() },
     };
-    ErrorDetail { kind: clean(&told.kind, key), message: clean(&told.message, key) }
+    ErrorDetail { kind: clean(&told.kind, key), message: clean(&told.message, key), ..told }
 }
 
 /// The shapes in use: `{error: {type, code, status, message}}`, `{error: "…"}`, `{message}`, `{detail}`, and any of them in a
@@ -35,7 +37,9 @@ pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> ErrorDetail {
 pub(crate) fn from_json(value: &Value) -> Option<ErrorDetail> {
     let value = value.get(0).unwrap_or(value);
     let error = match value.get("error") {
-        Some(Value::String(message)) => return Some(ErrorDetail { kind: String::new(), message: message.clone() }),
+        Some(Value::String(message)) => {
+            return Some(ErrorDetail { message: message.clone(), ..ErrorDetail::default() });
+        }
         Some(error @ Value::Object(_)) => error,
         _ => value,
     };
@@ -46,7 +50,9 @@ pub(crate) fn from_json(value: &Value) -> Option<ErrorDetail> {
     };
     // The code is the finer word where it is a word: a quota is told from a rate limit by it alone.
     let kind = text("code").or_else(|| text("type")).or_else(|| text("status")).unwrap_or_default();
-    Some(ErrorDetail { kind: kind.to_owned(), message })
+    let number = |name: &str| error.get(name).and_then(Value::as_u64).and_then(|number| u16::try_from(number).ok());
+    let status = number("code").or_else(|| number("status")).filter(|status| (400..600).contains(status));
+    Some(ErrorDetail { kind: kind.to_owned(), message, status })
 }
 
 /// Text fit for a line on the screen: one line, no control characters, bounded, without keys.

@@ -224,11 +224,11 @@ pub(crate) fn streamed_error(told: &ErrorDetail, key: Option<&SecretString>) -> 
     let kind = error_body::clean(&told.kind, key);
     let message = error_body::clean(&told.message, key);
     CallError {
-        category: category(None, &kind, &message),
+        category: category(told.status, &kind, &message),
+        retry_after_ms: pause::in_words(&message),
         message: if message.is_empty() { format!("the provider reported an error: {kind}") } else { message },
         code: if kind.is_empty() { "stream_error".to_owned() } else { kind },
-        status: None,
-        retry_after_ms: None,
+        status: told.status,
     }
 }
 
@@ -277,7 +277,7 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
         }
     }
     let retry_after_ms = pause::asked_for(number, &headers, &body, SystemClock.now());
-    let ErrorDetail { kind, message } = error_body::read(&body, key);
+    let ErrorDetail { kind, message, .. } = error_body::read(&body, key);
     let said = if message.is_empty() { String::new() } else { format!(": {message}") };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
     let message = if status.is_success() {

@@ -29,6 +29,7 @@ mod pause;
 mod proxy;
 mod relay;
 pub mod resolver;
+mod schema;
 pub mod scripted;
 mod signature;
 mod signed_in;

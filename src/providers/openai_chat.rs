@@ -14,7 +14,7 @@ use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use std::sync::Arc;
 
-/// The vendor's host, which alone has renamed the output limit.
+/// The vendor's host, where the output limit has a new name for every model.
 const VENDOR_HOST: &str = "api.openai.com";
 
 /// See the module.
@@ -30,6 +30,19 @@ pub struct OpenAiChat {
 pub(super) enum LimitName {
     MaxTokens,
     MaxCompletionTokens,
+}
+
+impl LimitName {
+    /// The name elsewhere: the vendor's newer models refuse the old one behind other hosts too.
+    pub(super) fn of(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or_default();
+        let number = |rest: &str| {
+            rest.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
+        };
+        let newer = name.strip_prefix("gpt-").and_then(number).is_some_and(|version: u32| version >= 5);
+        let reasons = name.strip_prefix('o').and_then(number).is_some_and(|version: u32| version > 0);
+        if newer || reasons { Self::MaxCompletionTokens } else { Self::MaxTokens }
+    }
 }
 
 impl OpenAiChat {
@@ -70,7 +83,7 @@ impl Provider for OpenAiChat {
     fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), move || provider.post(&request, body), reader)
+        answer::ask(Arc::clone(&self.http), request.model.clone(), move || provider.post(&request, body), reader)
     }
 }
 
@@ -84,6 +97,16 @@ pub(super) fn reader() -> impl answer::Reader {
 mod tests {
     use super::*;
     use secrecy::SecretString;
+
+    #[test]
+    fn the_limit_of_the_vendors_newer_models_has_its_new_name_everywhere() {
+        for model in ["gpt-5", "openai/gpt-5.4-mini", "gpt-6", "o3", "o4-mini"] {
+            assert_eq!(LimitName::of(model), LimitName::MaxCompletionTokens, "{model}");
+        }
+        for model in ["gpt-4o", "gpt-oss-120b", "olmo-2", "o", "opus", "llama3.2", ""] {
+            assert_eq!(LimitName::of(model), LimitName::MaxTokens, "{model}");
+        }
+    }
 
     #[test]
     fn the_base_is_taken_with_and_without_its_slash() {

@@ -83,11 +83,14 @@ fn in_body(body: &[u8]) -> Option<u64> {
             kind.ends_with("google.rpc.RetryInfo").then(|| detail.get("retryDelay")?.as_str())?
         })
     });
-    told.and_then(milliseconds).or_else(|| {
-        let lower = text.to_ascii_lowercase();
-        let at = lower.find(WORDS)?;
-        milliseconds(lower.get(at + WORDS.len()..)?)
-    })
+    told.and_then(milliseconds).or_else(|| in_words(text))
+}
+
+/// The pause in milliseconds of a sentence.
+pub(super) fn in_words(text: &str) -> Option<u64> {
+    let lower = text.to_ascii_lowercase();
+    let at = lower.find(WORDS)?;
+    milliseconds(lower.get(at + WORDS.len()..)?)
 }
 
 /// What `1m30.5s`, `20s` or `600ms` at the beginning of `text` come to; `None` where a unit is missing.

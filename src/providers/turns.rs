@@ -5,7 +5,7 @@
 
 use crate::domain::{Block, CallId, Image, Role, ToolCall};
 use crate::ports::CallRequest;
-use crate::providers::signature::{Maker, made};
+use crate::providers::signature::{Maker, made, sealed_by};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use std::borrow::Cow;
@@ -84,11 +84,11 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
         Block::Custom(custom) if custom.text.trim().is_empty() => None,
         Block::Custom(custom) => Some(Part::Text(custom.text.as_str().into())),
         Block::Thinking { text, signature: Some(signature) } => {
-            let (maker, signature) = made(signature);
+            let (maker, signature) = made(sealed_by(&request.model, signature)?);
             Some(Part::Thinking { text, maker, signature })
         }
         Block::Thinking { signature: None, .. } => None,
-        Block::RedactedThinking { data } => Some(Part::RedactedThinking(data)),
+        Block::RedactedThinking { data } => sealed_by(&request.model, data).map(Part::RedactedThinking),
         Block::ToolCall(call) => Some(Part::Call(call)),
         Block::ToolResult { call_id, output, error, images: shown } => {
             let (mut output, mut images) = (Cow::Borrowed(output.as_str()), Vec::new());

@@ -228,7 +228,8 @@ impl Reader for MessagesReader {
             }
             "error" => {
                 let error = wire.error.unwrap_or_default();
-                let told = ErrorDetail { kind: error.kind.into_string(), message: error.message.into_string() };
+                let told =
+                    ErrorDetail { kind: error.kind.into_string(), message: error.message.into_string(), status: None };
                 return Err(http::streamed_error(&told, self.key.as_ref()));
             }
             // `ping`, and what will be added to the form after this was written.
@@ -243,7 +244,7 @@ fn stop_reason(word: &str) -> Option<StopReason> {
         "" => return None,
         "end_turn" | "stop_sequence" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,
-        "max_tokens" => StopReason::MaxTokens,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
         "refusal" => StopReason::Refusal,
         other => StopReason::Other { word: other.to_owned() },
     })

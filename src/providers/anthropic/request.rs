@@ -1,9 +1,10 @@
 //! The body of a Messages request.
 
 use crate::domain::event::CallError;
-use crate::domain::{Role, ToolSpec};
+use crate::domain::{CallId, ContentHash, Role, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
+use crate::providers::schema::object_schema;
 use crate::providers::signature::Maker;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
@@ -26,7 +27,7 @@ struct Body<'a> {
 struct WireTool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Cow<'a, Value>,
 }
 
 #[derive(Serialize)]
@@ -60,12 +61,12 @@ enum Content<'a> {
         data: &'a str,
     },
     ToolUse {
-        id: &'a str,
+        id: Cow<'a, str>,
         name: &'a str,
         input: Cow<'a, Value>,
     },
     ToolResult {
-        tool_use_id: &'a str,
+        tool_use_id: Cow<'a, str>,
         content: Told<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
@@ -93,8 +94,10 @@ enum CacheControl {
     Ephemeral,
 }
 
-/// Writes `request`. The system text and the end of the history are marked for the cache: the first stays the same
-/// for the whole thread, the second is the beginning of the next request.
+/// Writes `request`, with at most four marks for the cache: the system text, which stays the same for the whole thread; the end of
+/// what was said before this prompt and before the last, behind which the current context moves on from prompt to prompt; and the
+/// end, which is the beginning of the next request of this prompt. The cache is searched for twenty blocks back from a mark, so
+/// the one before it is marked again.
 pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
@@ -102,10 +105,16 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     }
     let mut messages: Vec<WireMessage<'_>> =
         turns(request, |maker| maker == Maker::Messages).into_iter().map(message).collect();
-    if let Some(last) =
-        messages.last_mut().and_then(|message| message.content.iter_mut().rev().find(|block| block.can_be_marked()))
-    {
-        last.cache_control = Some(CacheControl::Ephemeral);
+    let said = ends_before_prompts(&messages);
+    if let Some(prompt) = said.last().filter(|_| binds_thinking(&request.model)) {
+        messages.iter_mut().take(prompt + 1).for_each(WireMessage::forget_thinking);
+        messages.retain(|message| !message.content.is_empty());
+    }
+    let ends = ends_before_prompts(&messages).into_iter().rev().take(2);
+    for end in ends.chain(messages.len().checked_sub(1)).collect::<Vec<_>>() {
+        if let Some(message) = messages.get_mut(end) {
+            message.mark();
+        }
     }
     let tools = request.tools.iter().map(tool).collect();
     let max_tokens = request.max_output_tokens;
@@ -113,8 +122,40 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
 }
 
+/// The answers that a prompt follows, by their places.
+fn ends_before_prompts(messages: &[WireMessage<'_>]) -> Vec<usize> {
+    let is_prompt = |message: &WireMessage<'_>| {
+        let results = |block: &Block<'_>| matches!(block.content, Content::ToolResult { .. });
+        message.role == Role::User && !message.content.iter().any(results)
+    };
+    let pairs = messages.iter().zip(messages.iter().skip(1)).enumerate();
+    pairs.filter(|(_, (answer, next))| answer.role == Role::Assistant && is_prompt(next)).map(|(at, _)| at).collect()
+}
+
+/// Whether the vendor refuses a thought where anything before it is not as it was when it was thought: since 5.1. What stands
+/// before the thoughts of earlier prompts is, since the current context moved on, so they stay here; those of this prompt go back.
+fn binds_thinking(model: &str) -> bool {
+    let Some(name) = model.strip_prefix("claude-") else { return false };
+    let mut numbers =
+        name.split(['-', '.', '@']).filter_map(|part| part.parse::<u32>().ok().filter(|number| *number < 100));
+    (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (5, 1)
+}
+
+impl WireMessage<'_> {
+    fn forget_thinking(&mut self) {
+        self.content.retain(|block| !block.is_thinking());
+    }
+
+    /// Marks its end for the cache.
+    fn mark(&mut self) {
+        if let Some(last) = self.content.iter_mut().rev().find(|block| !block.is_thinking()) {
+            last.cache_control = Some(CacheControl::Ephemeral);
+        }
+    }
+}
+
 fn tool(spec: &ToolSpec) -> WireTool<'_> {
-    WireTool { name: &spec.name, description: &spec.description, input_schema: &spec.schema }
+    WireTool { name: &spec.name, description: &spec.description, input_schema: object_schema(&spec.schema) }
 }
 
 fn message(turn: Turn<'_>) -> WireMessage<'_> {
@@ -127,9 +168,9 @@ fn content(part: Part<'_>) -> Content<'_> {
         Part::Image { media_type, data } => Content::Image { source: Source::Base64 { media_type, data } },
         Part::Thinking { text, maker: _, signature } => Content::Thinking { thinking: text, signature },
         Part::RedactedThinking(data) => Content::RedactedThinking { data },
-        Part::Call(call) => Content::ToolUse { id: &call.call_id.0, name: &call.tool, input: object(&call.input) },
+        Part::Call(call) => Content::ToolUse { id: id(&call.call_id), name: &call.tool, input: object(&call.input) },
         Part::Result { call_id, output, error, images } => {
-            Content::ToolResult { tool_use_id: &call_id.0, content: told(output, images), is_error: error }
+            Content::ToolResult { tool_use_id: id(call_id), content: told(output, images), is_error: error }
         }
     }
 }
@@ -143,6 +184,21 @@ fn told<'a>(output: Cow<'a, str>, images: Vec<(&'a str, String)>) -> Told<'a> {
         images.into_iter().map(|(media_type, data)| Content::Image { source: Source::Base64 { media_type, data } });
     Told::Shown(text.into_iter().chain(shown).collect())
 }
+
+/// The wire takes letters, digits, `_` and `-`; ids of other makers (`functions.look:0`) are written in these, each in its own way.
+fn id(call: &CallId) -> Cow<'_, str> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    if !call.0.is_empty() && call.0.len() <= LONGEST_ID && call.0.chars().all(fits) {
+        return Cow::Borrowed(&call.0);
+    }
+    let kept: String =
+        call.0.chars().take(LONGEST_ID / 2).map(|letter| if fits(letter) { letter } else { '_' }).collect();
+    let hash = ContentHash::of(call.0.as_bytes());
+    Cow::Owned(format!("{kept}_{}", hash.as_str().get(..16).unwrap_or_default()))
+}
+
+/// The longest id that is sent as it is.
+const LONGEST_ID: usize = 64;
 
 /// The wire takes only objects; arguments that could not be read go back as what they were.
 fn object(input: &Value) -> Cow<'_, Value> {
@@ -167,11 +223,8 @@ impl<'a> Content<'a> {
 }
 
 impl Block<'_> {
-    fn can_be_marked(&self) -> bool {
-        match &self.content {
-            Content::Text { .. } | Content::Image { .. } | Content::ToolUse { .. } | Content::ToolResult { .. } => true,
-            Content::Thinking { .. } | Content::RedactedThinking { .. } => false,
-        }
+    fn is_thinking(&self) -> bool {
+        matches!(self.content, Content::Thinking { .. } | Content::RedactedThinking { .. })
     }
 }
 
@@ -179,8 +232,122 @@ impl Block<'_> {
 mod tests {
     use super::*;
     use crate::domain::message::Block as DomainBlock;
-    use crate::domain::{CallId, ContentHash, Message, ToolCall};
+    use crate::domain::{Message, ToolCall};
     use std::sync::Arc;
+
+    fn body_of(model: &str, messages: Vec<Message>) -> Value {
+        let messages = messages.into_iter().map(Arc::new).collect();
+        let request = CallRequest { model: model.into(), system: "S".into(), messages, ..CallRequest::default() };
+        serde_json::from_slice(&body(&request).unwrap()).unwrap()
+    }
+
+    /// Which blocks of its messages are marked for the cache: message and block.
+    fn marked(body: &Value) -> Vec<(usize, usize)> {
+        let blocks = body["messages"].as_array().unwrap().iter().enumerate().flat_map(|(at, message)| {
+            message["content"].as_array().unwrap().iter().enumerate().map(move |(block, content)| (at, block, content))
+        });
+        let marked = blocks.filter(|(_, _, content)| content.get("cache_control").is_some());
+        marked.map(|(at, block, _)| (at, block)).collect()
+    }
+
+    fn call(id: &str) -> DomainBlock {
+        DomainBlock::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input: json!({}) })
+    }
+
+    fn result(id: &str) -> Message {
+        let result = DomainBlock::ToolResult {
+            call_id: CallId(id.into()),
+            output: "ok".into(),
+            error: false,
+            images: Vec::new(),
+        };
+        Message { role: Role::User, blocks: vec![result] }
+    }
+
+    #[test]
+    fn the_cache_is_marked_before_the_last_two_prompts_and_at_the_end() {
+        let mut said = vec![Message::user("opening")];
+        for prompt in 1..=3 {
+            said.push(Message::user(format!("state {prompt}")));
+            said.push(Message::user(format!("prompt {prompt}")));
+            said.push(Message { role: Role::Assistant, blocks: vec![call(&format!("c{prompt}"))] });
+            said.push(result(&format!("c{prompt}")));
+            said.push(Message::assistant(format!("answer {prompt}")));
+        }
+        // What was said to the end of an answer is marked when it is answered, and again with the prompt behind the next one.
+        let first = body_of(
+            "claude-opus-4-6",
+            said[..6].iter().cloned().chain([Message::user("state"), Message::user("on")]).collect(),
+        );
+        assert_eq!(marked(&first), [(3, 0), (4, 1)]);
+        let third =
+            body_of("claude-opus-4-6", said.into_iter().chain([Message::user("state"), Message::user("on")]).collect());
+        assert_eq!(marked(&third), [(7, 0), (11, 0), (12, 1)]);
+        assert!(third["system"][0].get("cache_control").is_some());
+    }
+
+    #[test]
+    fn thoughts_of_earlier_prompts_stay_here_where_they_are_bound_to_what_came_before() {
+        let thought = |model: &str| DomainBlock::Thinking {
+            text: "hm".into(),
+            signature: Some(crate::providers::signature::by(model, "s")),
+        };
+        let thinks = |model: &str| {
+            let answer = |text: &str| DomainBlock::Text { text: text.into() };
+            let said = vec![
+                Message::user("a"),
+                Message { role: Role::Assistant, blocks: vec![thought(model), answer("one")] },
+                Message::user("b"),
+                Message { role: Role::Assistant, blocks: vec![thought(model), call("c")] },
+                result("c"),
+            ];
+            let body = body_of(model, said);
+            let messages = body["messages"].as_array().unwrap().clone();
+            messages.iter().filter(|message| message["content"][0]["type"] == "thinking").count()
+        };
+        for (model, expected) in [
+            ("claude-opus-4-6", 2),
+            ("claude-sonnet-4-5-20250929", 2),
+            ("claude-opus-5", 2),
+            ("claude-opus-5-5", 1),
+            ("claude-fable-5-1", 1),
+            ("other-5-5", 2),
+        ] {
+            assert_eq!(thinks(model), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn ids_of_other_makers_are_written_as_the_wire_takes_them() {
+        let body = body_of(
+            "claude",
+            vec![
+                Message::user("go"),
+                Message {
+                    role: Role::Assistant,
+                    blocks: vec![call("functions.look:0"), call("functions_look_0"), call("ok-1")],
+                },
+                Message {
+                    role: Role::User,
+                    blocks: ["functions.look:0", "functions_look_0", "ok-1"]
+                        .into_iter()
+                        .flat_map(|id| result(id).blocks)
+                        .collect(),
+                },
+            ],
+        );
+        let ids = |message: usize, name: &str| -> Vec<String> {
+            let blocks = body["messages"][message]["content"].as_array().unwrap().iter();
+            blocks.map(|block| block[name].as_str().unwrap().to_owned()).collect()
+        };
+        let calls = ids(1, "id");
+        assert_eq!(calls, ids(2, "tool_use_id"));
+        assert_eq!(calls[1..], ["functions_look_0", "ok-1"]);
+        assert!(
+            calls[0].starts_with("functions_look_0_")
+                && calls[0].chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        );
+    }
 
     fn check(system: &str, messages: Vec<Message>, expected: &Value) {
         check_with(system, messages, Vec::new(), expected);
@@ -202,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn system_and_last_block_are_marked() {
+    fn a_plain_talk() {
         check(
             "Be brief.",
             vec![Message::user("a"), Message::assistant("b"), Message::user("c")],
@@ -211,7 +378,7 @@ mod tests {
                 "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
                 "messages": [
                     {"role": "user", "content": [{"type": "text", "text": "a"}]},
-                    {"role": "assistant", "content": [{"type": "text", "text": "b"}]},
+                    {"role": "assistant", "content": [{"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}}]},
                     {"role": "user", "content": [{"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}}]},
                 ],
             }),

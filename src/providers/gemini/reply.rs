@@ -135,6 +135,10 @@ impl GeminiReader {
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
                 StopReason::Refusal
             }
+            // What the model wrote as a call is none: another try may write it well.
+            "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
+                StopReason::Truncated { detail: format!("the model's call could not be read ({word})") }
+            }
             other => StopReason::Other { word: other.to_ascii_lowercase() },
         }
     }

@@ -103,7 +103,7 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     }
     let system = request.system.trim();
     let function_declarations: Vec<_> = request.tools.iter().map(declaration).collect();
-    let thinks = ["gemini-2.5", "gemini-3"].iter().any(|beginning| request.model.starts_with(beginning));
+    let thinks = version(&request.model) >= 2.5;
     let body = Body {
         system_instruction: (!system.is_empty())
             .then(|| WireContent { role: None, parts: vec![Said::Text(system.into()).into()] }),
@@ -115,6 +115,12 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
         },
     };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
+}
+
+/// The number in `gemini-3.1-pro`; 0 for a model of another name.
+fn version(model: &str) -> f64 {
+    let number = model.strip_prefix("gemini-").and_then(|rest| rest.split('-').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 fn declaration(spec: &ToolSpec) -> Declaration<'_> {
@@ -146,7 +152,7 @@ fn content<'a>(turn: Turn<'a>, called: &mut Vec<(&'a CallId, &'a str)>, model: &
             Part::RedactedThinking(_) => continue,
             Part::Call(call) => {
                 // Of calls made at once only the first is signed.
-                let unsigned = called.is_empty() && model.starts_with("gemini-3");
+                let unsigned = called.is_empty() && version(model) >= 3.0;
                 called.push((&call.call_id, &call.tool));
                 let thought_signature = signature.take().or(unsigned.then_some(UNSIGNED));
                 let said = Said::FunctionCall { id: given(&call.call_id), name: &call.tool, args: object(&call.input) };

@@ -1,7 +1,8 @@
 //! The event stream of a Chat Completions answer, read without copying more than its text.
 //!
-//! Servers differ in detail: thinking comes under two names, call indexes and ids may be missing, a whole call may
-//! come in one piece, and `stop` may stand where calls were made. The end marker is `[DONE]` everywhere.
+//! Servers differ in detail: thinking comes under three names or within the content, call indexes and ids may be missing, a
+//! whole call may come in one piece, its name behind its arguments, and `stop` may stand where calls were made. The end marker
+//! is `[DONE]`; where a server leaves it out, a finish reason ends the answer as well.
 
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Tokens, Usage};
@@ -10,6 +11,7 @@ use crate::providers::answer::{Events, Reader, parsed};
 use crate::providers::calls::Calls;
 use crate::providers::error_body::{self, ErrorDetail};
 use crate::providers::http;
+use crate::providers::signature::{Maker, mark};
 use crate::providers::sse::SseEvent;
 use crate::providers::wire::{Text, or_default};
 use secrecy::SecretString;
@@ -37,21 +39,35 @@ struct Choice<'a> {
     delta: Delta<'a>,
     #[serde(borrow)]
     finish_reason: Text<'a>,
+    /// Where some servers tell of it.
+    usage: Option<WireUsage>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Delta<'a> {
     #[serde(borrow)]
-    content: Text<'a>,
+    content: Option<&'a RawValue>,
     #[serde(borrow)]
     reasoning_content: Text<'a>,
     #[serde(borrow)]
     reasoning: Text<'a>,
     #[serde(borrow)]
+    reasoning_text: Text<'a>,
+    #[serde(borrow)]
     refusal: Text<'a>,
     #[serde(borrow, deserialize_with = "or_default")]
     tool_calls: Vec<CallDelta<'a>>,
+}
+
+/// A piece of a content that is a list.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Piece<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    thinking: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
@@ -84,6 +100,11 @@ struct WireUsage {
     prompt_tokens_details: PromptDetails,
     #[serde(deserialize_with = "or_default")]
     completion_tokens_details: CompletionDetails,
+    /// Tokens of the prompt that were in the cache, as two vendors tell them.
+    #[serde(deserialize_with = "or_default")]
+    prompt_cache_hit_tokens: u64,
+    #[serde(deserialize_with = "or_default")]
+    cached_tokens: u64,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -91,6 +112,8 @@ struct WireUsage {
 struct PromptDetails {
     #[serde(deserialize_with = "or_default")]
     cached_tokens: u64,
+    #[serde(deserialize_with = "or_default")]
+    cache_write_tokens: u64,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -108,56 +131,105 @@ struct Key {
     id: String,
 }
 
+/// A call whose name has not come.
+#[derive(Debug)]
+struct Unnamed {
+    key: Key,
+    arguments: String,
+}
+
 /// Reads a Chat Completions answer.
 #[derive(Debug)]
 pub(super) struct ChatReader {
     key: Option<SecretString>,
     calls: Calls<Key>,
+    unnamed: Vec<Unnamed>,
     refused: bool,
+    /// The field of the thought that is being told.
+    thinks_in: Option<&'static str>,
     finish: Option<String>,
 }
 
 impl ChatReader {
     /// `earlier` calls stand before this answer.
     pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
-        Self { key, calls: Calls::new("call_", earlier), refused: false, finish: None }
+        Self {
+            key,
+            calls: Calls::new("call_", earlier),
+            unnamed: Vec::new(),
+            refused: false,
+            thinks_in: None,
+            finish: None,
+        }
     }
 
     fn grow(&mut self, delta: Delta<'_>, events: &mut Events) {
-        for thought in [delta.reasoning_content, delta.reasoning] {
-            // Some servers fill both with the same text.
-            if !thought.is_empty() {
-                events.push_back(ProviderEvent::Thinking(thought.into_string()));
-                break;
-            }
+        let told = [
+            ("reasoning_content", delta.reasoning_content),
+            ("reasoning", delta.reasoning),
+            ("reasoning_text", delta.reasoning_text),
+        ];
+        // Some servers fill several with the same text.
+        if let Some((field, thought)) = told.into_iter().find(|(_, thought)| !thought.is_empty()) {
+            self.thinks_in = Some(field);
+            events.push_back(ProviderEvent::Thinking(thought.into_string()));
         }
-        if !delta.content.is_empty() {
-            events.push_back(ProviderEvent::Text(delta.content.into_string()));
+        let before = events.len();
+        self.say(delta.content, delta.refusal, delta.tool_calls, events);
+        if let Some(field) = self.thinks_in.filter(|_| events.len() > before) {
+            self.thinks_in = None;
+            events.insert(before, signed(field));
         }
-        if !delta.refusal.is_empty() {
+    }
+
+    fn say(&mut self, content: Option<&RawValue>, refusal: Text<'_>, calls: Vec<CallDelta<'_>>, events: &mut Events) {
+        if let Some(content) = content {
+            said(content, events);
+        }
+        if !refusal.is_empty() {
             self.refused = true;
-            events.push_back(ProviderEvent::Text(delta.refusal.into_string()));
+            events.push_back(ProviderEvent::Text(refusal.into_string()));
         }
-        for (position, call) in delta.tool_calls.into_iter().enumerate() {
+        for (position, call) in calls.into_iter().enumerate() {
             self.grow_call(position, &call, events);
         }
     }
 
     fn grow_call(&mut self, position: usize, delta: &CallDelta<'_>, events: &mut Events) {
         let wire_index = delta.index.unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
+        let (id, name) = (delta.id.as_str(), delta.function.name.as_str());
         let known = self.calls.find(|call| {
-            // Another id under the same index is another call: some servers number every call 0.
-            call.wire_index == wire_index && (delta.id.is_empty() || call.id == delta.id.as_str())
+            // Another id and a name under the same index are another call: some servers number every call 0. Another id alone is
+            // not: some give each piece its own.
+            call.wire_index == wire_index && (id.is_empty() || name.is_empty() || call.id == id)
         });
         // So is another name where neither was given: then each call comes whole, and one after the other.
-        let nameless = delta.index.is_none() && delta.id.is_empty();
-        let whole = |number: &usize| nameless && !delta.function.name.is_empty() && self.calls.has_grown(*number);
-        let number = known.filter(|number| !whole(number)).unwrap_or_else(|| {
-            let id = delta.id.as_str();
-            let tool = delta.function.name.as_str().to_owned();
-            self.calls.begin(Key { wire_index, id: id.to_owned() }, id, tool, events)
-        });
-        self.calls.grow(number, written(delta.function.arguments), events);
+        let nameless = delta.index.is_none() && id.is_empty();
+        let whole = |number: &usize| nameless && !name.is_empty() && self.calls.has_grown(*number);
+        let arguments = written(delta.function.arguments);
+        if let Some(number) = known.filter(|number| !whole(number)) {
+            return self.calls.grow(number, arguments, events);
+        }
+        let held = self.unnamed.iter().position(|held| held.key.wire_index == wire_index);
+        let mut held = match held {
+            Some(at) => self.unnamed.swap_remove(at),
+            None => Unnamed { key: Key { wire_index, id: String::new() }, arguments: String::new() },
+        };
+        held.arguments.push_str(&arguments);
+        if held.key.id.is_empty() {
+            id.clone_into(&mut held.key.id);
+        }
+        if name.is_empty() {
+            self.unnamed.push(held);
+        } else {
+            self.begin(held, name, events);
+        }
+    }
+
+    fn begin(&mut self, held: Unnamed, name: &str, events: &mut Events) {
+        let id = held.key.id.clone();
+        let number = self.calls.begin(held.key, &id, name.to_owned(), events);
+        self.calls.grow(number, held.arguments, events);
     }
 
     fn finish(&mut self, events: &mut Events) {
@@ -166,6 +238,10 @@ impl ChatReader {
             events.push_back(ProviderEvent::Finished(StopReason::Truncated { detail }));
             return;
         };
+        events.extend(self.thinks_in.take().map(signed));
+        for held in std::mem::take(&mut self.unnamed) {
+            self.begin(held, "", events);
+        }
         for number in 0..self.calls.count() {
             self.calls.end(number, String::new(), events);
         }
@@ -176,13 +252,17 @@ impl ChatReader {
             "tool_calls" | "function_call" => StopReason::ToolUse,
             "length" => StopReason::MaxTokens,
             "content_filter" => StopReason::Refusal,
+            // Failures within an answer, of several servers.
+            "error" | "network_error" | "insufficient_system_resource" => {
+                StopReason::Truncated { detail: format!("the provider ended the answer with `{finish}`") }
+            }
             other => StopReason::Other { word: other.to_owned() },
         }));
     }
 
     fn error(&self, error: &RawValue) -> CallError {
         let told = match serde_json::from_str::<serde_json::Value>(error.get()) {
-            Ok(serde_json::Value::String(message)) => ErrorDetail { kind: String::new(), message },
+            Ok(serde_json::Value::String(message)) => ErrorDetail { message, ..ErrorDetail::default() },
             Ok(value) => error_body::from_json(&value).unwrap_or_default(),
             Err(_) => ErrorDetail::default(),
         };
@@ -207,24 +287,66 @@ impl Reader for ChatReader {
             if !choice.finish_reason.is_empty() {
                 self.finish = Some(choice.finish_reason.into_string());
             }
+            if let Some(usage) = choice.usage {
+                events.push_back(ProviderEvent::Usage(usage.into()));
+            }
         }
         if let Some(usage) = chunk.usage {
             events.push_back(ProviderEvent::Usage(usage.into()));
         }
         Ok(())
     }
+
+    fn end(&mut self, events: &mut Events) {
+        if self.finish.is_some() {
+            self.finish(events);
+        }
+    }
 }
 
 impl From<WireUsage> for Usage {
     /// The wire counts cached tokens within the prompt; here the classes do not overlap.
     fn from(wire: WireUsage) -> Self {
-        let cached = wire.prompt_tokens_details.cached_tokens.min(wire.prompt_tokens);
+        let told = [wire.prompt_tokens_details.cached_tokens, wire.prompt_cache_hit_tokens, wire.cached_tokens];
+        let cached = told.into_iter().max().unwrap_or_default().min(wire.prompt_tokens);
+        let written = wire.prompt_tokens_details.cache_write_tokens.min(wire.prompt_tokens - cached);
         Self {
-            input: Tokens(wire.prompt_tokens - cached),
+            input: Tokens(wire.prompt_tokens - cached - written),
             output: Tokens(wire.completion_tokens),
             cache_read: Tokens(cached),
-            cache_write: Tokens(0),
+            cache_write: Tokens(written),
             reasoning: Tokens(wire.completion_tokens_details.reasoning_tokens.min(wire.completion_tokens)),
+        }
+    }
+}
+
+/// That a thought told in `field` is over.
+fn signed(field: &str) -> ProviderEvent {
+    ProviderEvent::ThinkingSignature(mark(Maker::Chat, field))
+}
+
+/// A content: a text, or from some servers a list of texts and thoughts.
+fn said(content: &RawValue, events: &mut Events) {
+    let text_of = |json: &str| serde_json::from_str::<Text<'_>>(json).map(Text::into_string).unwrap_or_default();
+    if !content.get().starts_with('[') {
+        let text = text_of(content.get());
+        return if !text.is_empty() {
+            events.push_back(ProviderEvent::Text(text));
+        };
+    }
+    for piece in serde_json::from_str::<Vec<Piece<'_>>>(content.get()).unwrap_or_default() {
+        let thinking = piece.thinking.map_or("null", RawValue::get);
+        let thought = if thinking.starts_with('[') {
+            let thoughts: Vec<Piece<'_>> = serde_json::from_str(thinking).unwrap_or_default();
+            thoughts.into_iter().map(|thought| thought.text.into_string()).collect()
+        } else {
+            text_of(thinking)
+        };
+        if !thought.is_empty() {
+            events.push_back(ProviderEvent::Thinking(thought));
+        }
+        if !piece.text.is_empty() {
+            events.push_back(ProviderEvent::Text(piece.text.into_string()));
         }
     }
 }

@@ -5,6 +5,8 @@ use crate::domain::event::CallError;
 use crate::domain::{Role, ToolCall, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
+use crate::providers::schema::object_schema;
+use crate::providers::signature::Maker;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::Value;
@@ -35,7 +37,7 @@ struct WireTool<'a> {
 struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Cow<'a, Value>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +56,9 @@ enum WireMessage<'a> {
     },
     Assistant {
         content: Option<String>,
+        /// What it thought, in the field in which it was told.
+        #[serde(flatten)]
+        thought: Option<Thought>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<WireCall<'a>>,
     },
@@ -63,7 +68,16 @@ enum WireMessage<'a> {
     },
 }
 
-/// One text goes as a text, which every server takes; several keep their borders.
+/// Thoughts go back to the model that had them: `DeepSeek` refuses calls without the thoughts before them.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Thought {
+    ReasoningContent(String),
+    Reasoning(String),
+    ReasoningText(String),
+}
+
+/// Texts alone go as one text, which every server takes.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
@@ -125,15 +139,14 @@ pub(in crate::providers) fn body(request: &CallRequest, limit: LimitName) -> Res
 }
 
 fn tool(spec: &ToolSpec) -> WireTool<'_> {
-    let function = Declaration { name: &spec.name, description: &spec.description, parameters: &spec.schema };
+    let function =
+        Declaration { name: &spec.name, description: &spec.description, parameters: object_schema(&spec.schema) };
     WireTool { kind: "function", function }
 }
 
-/// A turn of results and text becomes a message for each result and one for the text. Thinking stays here: this form
-/// has no way to send it back.
+/// A turn of results and text becomes a message for each result and one for the text.
 fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
-    let mut said = Vec::new();
-    let mut tool_calls = Vec::new();
+    let (mut said, mut tool_calls, mut thought) = (Vec::new(), Vec::new(), None);
     for part in turn.parts {
         match part {
             Part::Text(text) => said.push(UserPart::Text { text }),
@@ -147,6 +160,7 @@ fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
                     said.extend(images.iter().map(|(media_type, data)| UserPart::image(media_type, data)));
                 }
             }
+            Part::Thinking { text, maker: Maker::Chat, signature: field } => think(&mut thought, field, text),
             Part::Thinking { .. } | Part::RedactedThinking(_) => {}
         }
     }
@@ -157,16 +171,35 @@ fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
         Role::Assistant => {
             let texts: Vec<Cow<'_, str>> = said.into_iter().filter_map(UserPart::text).collect();
             let content = (!texts.is_empty()).then(|| texts.concat());
-            messages.push(WireMessage::Assistant { content, tool_calls });
+            messages.push(WireMessage::Assistant { content, thought, tool_calls });
         }
     }
 }
 
-fn content(mut said: Vec<UserPart<'_>>) -> Content<'_> {
-    match said.pop() {
-        Some(UserPart::Text { text }) if said.is_empty() => Content::One(text),
-        last => Content::Several(said.into_iter().chain(last).collect()),
+/// Adds a thought that was told in `field`.
+fn think(thought: &mut Option<Thought>, field: &str, text: &str) {
+    match thought {
+        Some(Thought::ReasoningContent(all) | Thought::Reasoning(all) | Thought::ReasoningText(all)) => {
+            all.push_str(text);
+        }
+        None => {
+            let text = text.to_owned();
+            *thought = match field {
+                "reasoning_content" => Some(Thought::ReasoningContent(text)),
+                "reasoning" => Some(Thought::Reasoning(text)),
+                "reasoning_text" => Some(Thought::ReasoningText(text)),
+                _ => None,
+            };
+        }
     }
+}
+
+fn content(said: Vec<UserPart<'_>>) -> Content<'_> {
+    if said.iter().any(|part| matches!(part, UserPart::ImageUrl { .. })) {
+        return Content::Several(said);
+    }
+    let mut texts: Vec<Cow<'_, str>> = said.into_iter().filter_map(UserPart::text).collect();
+    Content::One(if texts.len() == 1 { texts.remove(0) } else { texts.join("\n\n").into() })
 }
 
 impl<'a> UserPart<'a> {
@@ -225,8 +258,32 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_one_and_thoughts_go_back_to_the_model_that_had_them() {
+        let text = |text: &str| Block::Text { text: text.into() };
+        let thought = |model: &str| {
+            let kept = crate::providers::signature::by(model, "chat:reasoning_content");
+            Block::Thinking { text: format!("{model} thinks"), signature: Some(kept) }
+        };
+        let body = body_of(
+            "",
+            vec![
+                Message { role: Role::User, blocks: vec![text("a"), text("b")] },
+                Message { role: Role::Assistant, blocks: vec![thought("gpt"), thought("other"), text("c")] },
+            ],
+            LimitName::MaxTokens,
+        );
+        assert_eq!(
+            body["messages"],
+            json!([
+                {"role": "user", "content": "a\n\nb"},
+                {"role": "assistant", "content": "c", "reasoning_content": "gpt thinks"},
+            ])
+        );
+    }
+
+    #[test]
     fn tools_and_images_are_sent() {
-        let schema = json!({"type": "object"});
+        let schema = json!({"type": "object", "properties": {}});
         let image = Block::Image { media_type: "image/png".into(), hash: ContentHash::of(b"png") };
         let request = CallRequest {
             messages: vec![Arc::new(Message { role: Role::User, blocks: vec![image] })],

@@ -105,6 +105,8 @@ struct WireUsage {
 struct InputDetails {
     #[serde(deserialize_with = "or_default")]
     cached_tokens: u64,
+    #[serde(deserialize_with = "or_default")]
+    cache_write_tokens: u64,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -171,7 +173,7 @@ impl ResponsesReader {
 
     fn error(&self, error: WireError<'_>) -> CallError {
         let kind = if error.code.is_empty() { error.kind } else { error.code };
-        let told = ErrorDetail { kind: kind.into_string(), message: error.message.into_string() };
+        let told = ErrorDetail { kind: kind.into_string(), message: error.message.into_string(), status: None };
         http::streamed_error(&told, self.key.as_ref())
     }
 }
@@ -241,11 +243,12 @@ impl From<WireUsage> for Usage {
     /// The wire counts cached tokens within the input; here the classes do not overlap.
     fn from(wire: WireUsage) -> Self {
         let cached = wire.input_tokens_details.cached_tokens.min(wire.input_tokens);
+        let written = wire.input_tokens_details.cache_write_tokens.min(wire.input_tokens - cached);
         Self {
-            input: Tokens(wire.input_tokens - cached),
+            input: Tokens(wire.input_tokens - cached - written),
             output: Tokens(wire.output_tokens),
             cache_read: Tokens(cached),
-            cache_write: Tokens(0),
+            cache_write: Tokens(written),
             reasoning: Tokens(wire.output_tokens_details.reasoning_tokens.min(wire.output_tokens)),
         }
     }

@@ -5,6 +5,7 @@ use crate::domain::event::CallError;
 use crate::domain::{Role, ToolCall, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
+use crate::providers::schema::object_schema;
 use crate::providers::signature::Maker;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
@@ -32,7 +33,7 @@ struct WireTool<'a> {
     kind: &'static str,
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Cow<'a, Value>,
     /// Strict schemas must name every property as required, which tools of people do not.
     strict: bool,
 }
@@ -104,7 +105,7 @@ fn reasons(model: &str) -> bool {
 
 fn tool(spec: &ToolSpec) -> WireTool<'_> {
     let ToolSpec { name, description, schema } = spec;
-    WireTool { kind: "function", name, description, parameters: schema, strict: false }
+    WireTool { kind: "function", name, description, parameters: object_schema(schema), strict: false }
 }
 
 fn push<'a>(turn: Turn<'a>, input: &mut Vec<Item<'a>>) {
@@ -202,7 +203,8 @@ mod tests {
                 "model": "gpt-5", "stream": true, "store": false, "max_output_tokens": 100,
                 "include": ["reasoning.encrypted_content"], "instructions": "Be brief.",
                 "tools": [{
-                    "type": "function", "name": "look", "description": "Looks.", "parameters": {}, "strict": false,
+                    "type": "function", "name": "look", "description": "Looks.",
+                    "parameters": {"type": "object", "properties": {}}, "strict": false,
                 }],
                 "input": [{"type": "message", "role": "user", "content": [
                     {"type": "input_text", "text": "what?"},

@@ -150,6 +150,7 @@ fn reasons_to_stop() {
         (r#""end_turn""#, StopReason::EndTurn),
         (r#""stop_sequence""#, StopReason::EndTurn),
         (r#""max_tokens""#, StopReason::MaxTokens),
+        (r#""model_context_window_exceeded""#, StopReason::MaxTokens),
         (r#""refusal""#, StopReason::Refusal),
         (r#""pause_turn""#, StopReason::Other { word: "pause_turn".into() }),
         ("null", StopReason::EndTurn),

@@ -72,8 +72,9 @@ fn reasons_to_finish() {
     assert_eq!(with("STOP"), ProviderEvent::Finished(StopReason::EndTurn));
     assert_eq!(with("MAX_TOKENS"), ProviderEvent::Finished(StopReason::MaxTokens));
     assert_eq!(with("SAFETY"), ProviderEvent::Finished(StopReason::Refusal));
-    let malformed = StopReason::Other { word: "malformed_function_call".into() };
-    assert_eq!(with("MALFORMED_FUNCTION_CALL"), ProviderEvent::Finished(malformed));
+    let malformed = with("MALFORMED_FUNCTION_CALL");
+    assert!(matches!(malformed, ProviderEvent::Finished(StopReason::Truncated { .. })), "{malformed:?}");
+    assert_eq!(with("TIRED"), ProviderEvent::Finished(StopReason::Other { word: "tired".into() }));
     let call =
         r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"a"}}]},"finishReason":"FUNCTION_CALL"}]}"#;
     assert_eq!(last(&[call]).unwrap(), ProviderEvent::Finished(StopReason::ToolUse));

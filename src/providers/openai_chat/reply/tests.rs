@@ -68,6 +68,7 @@ fn a_recorded_answer() {
         events.unwrap(),
         [
             ProviderEvent::Thinking("Größe?".into()),
+            ProviderEvent::ThinkingSignature("chat:reasoning_content".into()),
             ProviderEvent::Text("Let me \"look\" 🦀\n".into()),
             started(0, "call_a", "look"),
             input(0, "{\"at\": \"P"),
@@ -81,10 +82,13 @@ fn a_recorded_answer() {
 }
 
 #[test]
-fn an_answer_cut_anywhere_is_never_whole() {
+fn an_answer_cut_before_its_finish_reason_is_never_whole() {
+    // Some servers leave the end marker out.
+    let finished = RECORDED.find("\"tool_calls\"}").unwrap();
     for end in 0..RECORDED.len() - 1 {
         let events = read(&RECORDED.as_bytes()[..end], &[]);
         match events.last() {
+            Some(Ok(ProviderEvent::Finished(StopReason::ToolUse))) => assert!(end > finished, "{end}"),
             Some(Ok(ProviderEvent::Finished(StopReason::Truncated { .. }))) => assert!(events.len() > 1),
             Some(Err(error)) => assert_eq!((error.category, events.len()), (ErrorCategory::Transient, 1)),
             other => panic!("cut at {end}: {other:?}"),
@@ -117,6 +121,7 @@ fn careless_servers_are_understood() {
     let other_choice = r#"{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes","reasoning":"r"},"finish_reason":"length"}]}"#;
     let expected = [
         ProviderEvent::Thinking("r".into()),
+        ProviderEvent::ThinkingSignature("chat:reasoning".into()),
         ProviderEvent::Text("yes".into()),
         ProviderEvent::Finished(StopReason::MaxTokens),
     ];
@@ -159,6 +164,81 @@ fn arguments_that_come_as_an_object_are_kept() {
 }
 
 #[test]
+fn a_content_may_be_a_list_of_thoughts_and_texts() {
+    let thought =
+        r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}"#;
+    let text = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"So."},{"type":"reference"},7]},"finish_reason":"stop"}]}"#;
+    let plain = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"So."},{"type":"reference"}]},"finish_reason":"stop"}]}"#;
+    let end = ProviderEvent::Finished(StopReason::EndTurn);
+    let expected = [ProviderEvent::Thinking("hm".into()), ProviderEvent::Text("So.".into()), end.clone()];
+    assert_eq!(events(&[thought, plain]), expected);
+    // A list of something else is nothing that could be shown.
+    assert_eq!(events(&[text]), [end]);
+}
+
+#[test]
+fn a_call_is_told_from_the_next_however_its_pieces_are_marked() {
+    let chunk = |call: &str, finish: &str| {
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}},"finish_reason":{finish}}}]}}"#)
+    };
+    let done = ProviderEvent::Finished(StopReason::ToolUse);
+    // A new id for each piece.
+    let pieces = [
+        chunk(r#"{"index":0,"id":"x1","function":{"name":"a","arguments":"{\"p\""}}"#, "null"),
+        chunk(r#"{"index":0,"id":"x2","function":{"arguments":":1}"}}"#, "null"),
+        chunk(r#"{"index":0,"id":"x3","function":{"name":"b","arguments":"{}"}}"#, r#""tool_calls""#),
+    ];
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    let expected = [
+        started(0, "x1", "a"),
+        input(0, r#"{"p""#),
+        input(0, ":1}"),
+        started(1, "x3", "b"),
+        input(1, "{}"),
+        done.clone(),
+    ];
+    assert_eq!(events(&pieces), expected);
+    // The name behind the first arguments.
+    let pieces = [
+        chunk(r#"{"index":0,"id":"x","function":{"arguments":"{\"p\""}}"#, "null"),
+        chunk(r#"{"index":0,"function":{"name":"a","arguments":":1}"}}"#, r#""tool_calls""#),
+    ];
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    assert_eq!(events(&pieces), [started(0, "x", "a"), input(0, r#"{"p":1}"#), done.clone()]);
+    // None at all: the call is told, so that it is refused in words.
+    let nameless = chunk(r#"{"index":0,"id":"x","function":{"arguments":"{}"}}"#, r#""tool_calls""#);
+    assert_eq!(events(&[&nameless]), [started(0, "x", ""), input(0, "{}"), done]);
+}
+
+#[test]
+fn usage_is_read_wherever_servers_tell_of_it() {
+    let usage = |data: &str| {
+        let found = events(&[data]).into_iter().find_map(|event| {
+            let ProviderEvent::Usage(usage) = event else { return None };
+            Some((usage.input.0, usage.cache_read.0, usage.cache_write.0))
+        });
+        found.unwrap()
+    };
+    assert_eq!(usage(r#"{"usage":{"prompt_tokens":10,"prompt_cache_hit_tokens":4}}"#), (6, 4, 0));
+    assert_eq!(usage(r#"{"usage":{"prompt_tokens":10,"cached_tokens":3}}"#), (7, 3, 0));
+    assert_eq!(usage(r#"{"choices":[{"usage":{"prompt_tokens":10,"completion_tokens":1}}]}"#), (10, 0, 0));
+    let written =
+        r#"{"usage":{"prompt_tokens":10,"prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":5}}}"#;
+    assert_eq!(usage(written), (3, 2, 5));
+}
+
+#[test]
+fn a_failure_told_as_a_finish_reason_is_tried_again() {
+    for word in ["error", "network_error", "insufficient_system_resource"] {
+        let finish = format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{word}"}}]}}"#);
+        let events = events(&[&finish]);
+        assert!(
+            matches!(&events[..], [ProviderEvent::Finished(StopReason::Truncated { detail })] if detail.contains(word))
+        );
+    }
+}
+
+#[test]
 fn refusals_and_unknown_reasons() {
     let refused = r#"{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}"#;
     assert_eq!(events(&[refused]).last(), Some(&ProviderEvent::Finished(StopReason::Refusal)));
@@ -174,6 +254,11 @@ fn errors_within_the_stream() {
     assert_eq!((overloaded.category, overloaded.code.as_str()), (ErrorCategory::Transient, "server_error"));
     assert_eq!(overloaded.message, "busy, [key]");
     assert_eq!(error(r#"{"error":"context length exceeded"}"#).category, ErrorCategory::ContextTooLong);
+    // Gateways put the status into a stream that had begun.
+    for (status, category) in [(429, ErrorCategory::RateLimited), (502, ErrorCategory::Transient)] {
+        let told = error(&format!(r#"{{"error":{{"code":{status},"message":"Try again in 11.5s."}}}}"#));
+        assert_eq!((told.category, told.retry_after_ms), (category, Some(11_500)), "{status}");
+    }
     assert_eq!(error("oops").code, "bad_event");
 }
 
