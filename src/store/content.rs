@@ -25,6 +25,9 @@ const LARGEST_TEXT: u64 = 64 << 20;
 /// So many files are synced side by side.
 const AT_ONCE: usize = 4;
 
+/// So many files are open at most before they are synced; a process may often open 256 on macOS, 1,024 on Linux.
+const MOST_UNSYNCED: usize = 100;
+
 /// The folder of a text, and its name there.
 fn split(hash: &ContentHash) -> (&str, &str) {
     hash.as_str().split_at_checked(2).unwrap_or((hash.as_str(), ""))
@@ -35,8 +38,11 @@ fn split(hash: &ContentHash) -> (&str, &str) {
 pub(super) struct Unsynced(Arc<Mutex<Vec<(File, Beneath)>>>);
 
 impl Unsynced {
-    pub(super) fn push(&self, file: File, path: Beneath) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((file, path));
+    /// Answers with how many there are.
+    pub(super) fn push(&self, file: File, path: Beneath) -> usize {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.push((file, path));
+        files.len()
     }
 
     /// Takes note of a thread's files that may have been made just now.
@@ -139,7 +145,9 @@ impl ContentStore {
         if !there.is_ok_and(|bytes| bytes.is_some_and(|bytes| ContentHash::of(&bytes) == *hash)) {
             folder.make_private_folder().map_err(failed("make the folder", &folder))?;
             let file = path.put(content().as_ref()).map_err(failed("write", &path))?;
-            self.unsynced.push(file, path);
+            if self.unsynced.push(file, path) >= MOST_UNSYNCED {
+                self.unsynced.sync()?;
+            }
         }
         self.known.insert(hash.clone());
         Ok(())

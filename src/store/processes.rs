@@ -12,9 +12,13 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The largest note that is read, in bytes.
 const LARGEST: u64 = 64 << 10;
+
+/// A note takes no longer to write.
+const WRITTEN_WITHIN: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
@@ -61,6 +65,13 @@ pub(super) fn forget(layout: &Layout, process: &Process) {
 pub fn end_left_behind(layout: &Layout, thread: &ThreadId) {
     let entries = fs::read_dir(layout.processes()).into_iter().flatten().flatten();
     for entry in entries {
+        if !is_note(&entry.path()) {
+            // Another thread of the project is writing it, or its worker ended in the middle.
+            if is_old(&entry) {
+                let _gone_already = fs::remove_file(entry.path());
+            }
+            continue;
+        }
         match read(&entry.path()) {
             Ok(note) if note.thread_id == *thread => {
                 if note.boot == process::boot() {
@@ -73,6 +84,18 @@ pub fn end_left_behind(layout: &Layout, thread: &ThreadId) {
         }
         let _gone_already = fs::remove_file(entry.path());
     }
+}
+
+/// Whether a note has been put there whole: it is written under another name before.
+fn is_note(path: &Path) -> bool {
+    let number = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u32>().is_ok());
+    number && path.extension().is_some_and(|ending| ending == "json")
+}
+
+/// Whether nobody writes it any more.
+fn is_old(entry: &fs::DirEntry) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > WRITTEN_WITHIN))
 }
 
 fn read(path: &Path) -> io::Result<Note> {

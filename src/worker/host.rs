@@ -22,7 +22,7 @@ use crate::store::summary::{Summarise, Summary};
 use crate::store::thread::Opened;
 use crate::store::{FileStore, Layout, Summaries, processes};
 use secrecy::SecretString;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,6 +86,8 @@ pub struct Hosted {
     hub: Hub,
     handle: Handle,
     socket: PathBuf,
+    /// What is at `socket`, to be told from what another process puts there.
+    identity: Option<FileIdentity>,
     driver: JoinHandle<Ended>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -216,7 +218,8 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
         let patience = Patience { idle: hosting.idle, orphaned: hosting.orphaned, unanswered: hosting.unanswered };
         tasks.push(tokio::spawn(end_when_idle(hub.clone(), handle.clone(), patience)));
     }
-    Ok(Hosted { hub, handle, socket: path, driver: local, tasks })
+    let identity = identity(&path);
+    Ok(Hosted { hub, handle, socket: path, identity, driver: local, tasks })
 }
 
 impl Hosted {
@@ -258,10 +261,14 @@ impl Hosted {
             Err(_) => "the worker failed".to_owned(),
         };
         self.hub.bye(&reason).await;
+        // While somebody was slow to hear it, the thread may have been opened again: then the socket there is another's. Ours keeps
+        // its number for as long as it is listened to.
+        if identity(&self.socket) == self.identity {
+            let _gone_already = std::fs::remove_file(&self.socket);
+        }
         for task in self.tasks {
             task.abort();
         }
-        let _gone_already = std::fs::remove_file(&self.socket);
     }
 
     /// Waits until the thread ends or is let go, says goodbye and removes the socket.
@@ -322,6 +329,15 @@ fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
     let kept: Vec<String> = kept.collect();
     allowed.extend(kept);
     Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed, confines }))
+}
+
+/// Device, number, and when it was changed last.
+type FileIdentity = (u64, u64, i64, i64);
+
+/// What tells one file at a path from the next.
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
 /// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.

@@ -121,19 +121,24 @@ pub enum FromWorker {
 }
 
 /// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
-/// or a key runs.
+/// or a key runs; a prompt that begins as a command may be one of an extension; and who steps from handler to handler may skip
+/// a guard.
 pub(super) fn decides(command: &Command) -> bool {
     let types = matches!(
         command,
         Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } }
     );
+    let runs = matches!(command, Command::Submit { text, .. } if text.trim_start().starts_with('/'));
     types
+        || runs
         || matches!(
             command,
             Command::Approve { .. }
                 | Command::AnswerDialog { .. }
                 | Command::PressShortcut { .. }
                 | Command::RunCommand { .. }
+                | Command::SetBreakpoints { .. }
+                | Command::Resume { .. }
                 | Command::TakeForeground { .. }
                 | Command::ForegroundOver { .. }
         )

@@ -6,6 +6,7 @@
 //! However many clients there are and whatever they do, they cost bounded memory: small messages wait in an outbox, what is
 //! large is made when it is sent, two at a time.
 
+use super::answered::{Answered, answer};
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::presence::{Admission, Presence};
@@ -15,6 +16,8 @@ use crate::domain::event::Delta;
 use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesOrdered;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 use std::io;
@@ -192,7 +195,7 @@ impl Hub {
                 match reader.next::<ToWorker>().await {
                     Ok(Some(message)) => {
                         reader.allow(LONGEST_COMMAND);
-                        if sender.send(Said { message, _share: reader.share() }).await.is_err() {
+                        if sender.send(Said { message, share: reader.share() }).await.is_err() {
                             return;
                         }
                     }
@@ -340,35 +343,38 @@ impl Hub {
         own.is_some() && own == secret.map(hash)
     }
 
-    /// Talks with one client until it leaves. One of `this_process` needs no secret.
-    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
+    /// Lets a client in by its first words; whether it may approve what a person is asked about: in `this_process` without a secret.
+    async fn greet(&self, messages: &mut mpsc::Receiver<Said>, outbox: &Outbox, this_process: bool) -> Option<bool> {
         let Ok(first) = timeout(HELLO_WITHIN, messages.recv()).await else {
             outbox.push(FromWorker::Refused { reason: "the client sent no hello".into() });
-            return;
+            return None;
         };
-        let may_approve = match first.map(|said| said.message) {
-            Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
-            Some(ToWorker::Hello { version, .. }) => {
+        let may_approve = match first?.message {
+            ToWorker::Hello { version: VERSION, secret } => this_process || self.knows(secret.as_deref()),
+            ToWorker::Hello { version, .. } => {
                 let reason = format!(
                     "levain {} (protocol {VERSION}) runs this thread, the client uses protocol {version}; \
                      use the same version for both",
                     env!("CARGO_PKG_VERSION")
                 );
                 outbox.push(FromWorker::Refused { reason });
-                return;
+                return None;
             }
-            Some(_) => {
+            ToWorker::Subscribe { .. }
+            | ToWorker::Command { .. }
+            | ToWorker::Preview { .. }
+            | ToWorker::Draw { .. }
+            | ToWorker::Goodbye => {
                 outbox.push(FromWorker::Refused { reason: "the first message must be hello".into() });
-                return;
+                return None;
             }
-            None => return,
         };
         if !self.shared.admission.enter() {
             // Whoever comes to a worker that ends finds nobody, and starts the next one.
             if !self.shared.admission.is_over() {
                 outbox.push(FromWorker::Refused { reason: self.full() });
             }
-            return;
+            return None;
         }
         outbox.push(FromWorker::Hello {
             version: VERSION,
@@ -376,12 +382,29 @@ impl Hub {
             pid: std::process::id(),
             may_approve,
         });
+        Some(may_approve)
+    }
+
+    /// Talks with one client until it leaves.
+    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
+        let Some(may_approve) = self.greet(&mut messages, &outbox, this_process).await else { return };
         let mut orderly = false;
         let mut client = None;
         // The program that has the terminal of this client.
         let mut foreground = None;
         let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
-        while let Some(Said { message, _share }) = messages.recv().await {
+        // Answered in their order; the next is handed over before, since a cancel is heard while the driver waits for something.
+        let mut answers = FuturesOrdered::new();
+        loop {
+            let said = tokio::select! {
+                biased;
+                Some(answered) = answers.next() => {
+                    answer(answered, &outbox, &mut foreground);
+                    continue;
+                }
+                said = messages.recv() => said,
+            };
+            let Some(Said { message, share }) = said else { break };
             outbox.has_room().await;
             while drawings.try_join_next().is_some() {}
             match message {
@@ -406,8 +429,14 @@ impl Hub {
                     while leaves.try_join_next().is_some() {}
                 }
                 ToWorker::Command { id, command } => {
-                    // Commands are taken one after another; the driver answers as soon as it has recorded them.
-                    outbox.push(command_answered(&handle, id, command, &mut foreground).await);
+                    let takes = if let Command::TakeForeground { id } = command { Some(id) } else { None };
+                    let is_over = matches!(command, Command::ForegroundOver { .. });
+                    let reply = handle.hand_over(command).await;
+                    answers.push_back(async move {
+                        let result = reply.await;
+                        drop(share);
+                        Answered { id, result, takes, is_over }
+                    });
                 }
                 ToWorker::Preview { id, draft } => {
                     // A command of the context may take long: others are heard meanwhile.
@@ -437,6 +466,9 @@ impl Hub {
             }
         }
         self.leave(client);
+        while let Some(answered) = answers.next().await {
+            answer(answered, &outbox, &mut foreground);
+        }
         if let Some(id) = foreground {
             let _ended = handle.ask(Command::ForegroundOver { id, code: None }).await;
         }
@@ -453,7 +485,7 @@ impl Hub {
         let mut from = from;
         outbox.subscribed(from);
         loop {
-            {
+            let end = {
                 let mut live = self.live();
                 if from >= live.end {
                     let number = live.next_client;
@@ -473,7 +505,8 @@ impl Hub {
                     live.clients.push((number, outbox.clone()));
                     return Some(number);
                 }
-            }
+                live.end
+            };
             let own = self.shared.log.clone();
             let read = {
                 let Ok(_turn) = self.shared.large.acquire().await else { return None };
@@ -496,8 +529,9 @@ impl Hub {
                     return None;
                 }
             };
-            from = page.end;
-            for line in page.lines {
+            // What is behind that is not known to be on disk, and is told when it is.
+            from = page.end.min(end);
+            for line in page.lines.into_iter().take_while(|line| line.next_offset <= end) {
                 if is_large(line.next_offset.saturating_sub(line.offset)) {
                     outbox.push_line(line.offset, line.next_offset);
                 } else if let Some(record) = line.record {
@@ -614,21 +648,6 @@ impl Audience for Hub {
         if differs {
             self.tell(|outbox| outbox.push_state(&state));
         }
-    }
-}
-
-/// The answer to a command. `foreground` is the program that has the terminal of the client.
-async fn command_answered(handle: &Handle, id: u64, command: Command, foreground: &mut Option<u64>) -> FromWorker {
-    let taken = if let Command::TakeForeground { id } = command { Some(id) } else { None };
-    let is_over = matches!(command, Command::ForegroundOver { .. });
-    match handle.ask(command).await {
-        Ok(()) => {
-            if taken.is_some() || is_over {
-                *foreground = taken;
-            }
-            FromWorker::Ack { id }
-        }
-        Err(message) => FromWorker::Error { id, message },
     }
 }
 
