@@ -14,8 +14,8 @@ use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{
-    CallId, Event, Message, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId,
-    ThreadOrigin, Timestamp, ToolEvent, Usage,
+    CallId, Event, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId,
+    ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -248,9 +248,11 @@ fn unended_commands(records: &[Record]) -> Vec<BackgroundCommand> {
 /// The answer that was in flight, unless the log has it already.
 fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<Event>> {
     let records = opened.records.iter().rev();
-    let (model, sent_at) = records.clone().find_map(|record| {
-        let Event::Request(RequestEvent::RequestRecorded { request, model, .. }) = &record.event else { return None };
-        (*request == inflight.request).then(|| (model.clone(), record.timestamp))
+    let (model, sent_at, sent) = records.clone().find_map(|record| {
+        let Event::Request(RequestEvent::RequestRecorded { request, model, tokens, .. }) = &record.event else {
+            return None;
+        };
+        (*request == inflight.request).then(|| (model.clone(), record.timestamp, *tokens))
     })?;
     let answered = records
         .take_while(|record| record.timestamp >= sent_at)
@@ -260,6 +262,11 @@ fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<E
     }
     let (text, thinking, message) = fold(inflight.deltas.clone());
     let mut events = Vec::new();
+    // What it has cost nobody was told; without a price at hand it is counted in tokens.
+    let output = Tokens::of_bytes(text.len() + thinking.len());
+    let usage = Usage { input: sent, output, ..Usage::default() };
+    let spend = (model.provider == "scripted").then_some(Money::ZERO);
+    events.push(Event::Request(RequestEvent::CallCharged { request: inflight.request, usage, spend }));
     if !thinking.is_empty() {
         events.push(Event::Request(RequestEvent::CognitionReasoning { text: thinking }));
     }
@@ -334,7 +341,7 @@ mod tests {
                 turn: 1,
                 attempt: 1,
                 model,
-                tokens: crate::domain::Tokens(0),
+                tokens: Tokens(100),
             }),
         ]
     }
@@ -353,10 +360,15 @@ mod tests {
         std::fs::write(layout.thread(&id).inflight().path(), kept).unwrap();
         assert!(reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         let events = events(&layout, &id);
+        // Nobody said what it has cost: the estimate of what was sent, and of what had come.
+        let usage = Usage { input: Tokens(100), output: Tokens::of_bytes("half an answer".len()), ..Usage::default() };
         assert!(
-            matches!(&events[2], Event::Request(RequestEvent::CognitionOut { text, stop: StopReason::Lost, .. }) if text == "half an answer")
+            matches!(&events[2], Event::Request(RequestEvent::CallCharged { request: 1, usage: charged, .. }) if *charged == usage)
         );
-        assert!(matches!(&events[3], Event::Thread(ThreadEvent::ThreadError { .. })));
+        assert!(
+            matches!(&events[3], Event::Request(RequestEvent::CognitionOut { text, stop: StopReason::Lost, .. }) if text == "half an answer")
+        );
+        assert!(matches!(&events[4], Event::Thread(ThreadEvent::ThreadError { .. })));
         assert!(!layout.thread(&id).inflight().exists());
         assert_eq!(Summary::look(&layout, &id, |_, _| None).unwrap().status, Status::Error);
         assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap(), "a second time there is nothing to mend");

@@ -55,7 +55,8 @@ pub enum RequestEvent {
     },
     /// The pause before a retry is over.
     RetryDue { attempt: u32 },
-    /// A call has cost this and leaves no answer: it failed, or asked for a summary that did not come.
+    /// A call has cost this and leaves no answer: it failed, or asked for a summary that did not come. Or it leaves one of which
+    /// nothing was reported, and this is an estimate.
     CallCharged {
         request: u32,
         usage: Usage,

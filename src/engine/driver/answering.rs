@@ -6,7 +6,7 @@ use super::ready::Purpose;
 use super::run::Driver;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
-use crate::domain::{ControlEvent, Event, RequestEvent, Tokens};
+use crate::domain::{ControlEvent, Event, RequestEvent, Tokens, Usage};
 use crate::engine::thread::{Effect, Phase};
 use std::time::Instant;
 
@@ -49,10 +49,14 @@ impl<A: Audience> Driver<A> {
     /// Records what has arrived of `call` as an answer that ended with `stop`.
     async fn answered(&mut self, call: Call, stop: StopReason) {
         let elapsed_ms = call.elapsed_ms();
+        let estimate = self.unreported(&call);
         let Call { request, model, answer, .. } = call;
         let thinking = answer.thinking();
         if !thinking.is_empty() {
             self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
+        }
+        if let Some(estimate) = estimate {
+            self.emit(estimate).await;
         }
         let usage = answer.usage();
         let event = Event::Request(RequestEvent::CognitionOut {
@@ -80,6 +84,18 @@ impl<A: Audience> Driver<A> {
         let (request, usage) = (call.request, call.answer.usage());
         let spend = self.settings.models.spend(&call.model, &usage);
         (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
+    }
+
+    /// What `call` must have cost that brought an answer of which nothing was reported: some servers never do, others say it last,
+    /// and the answer was cut before. Estimated, since limits are to hold all the same.
+    fn unreported(&self, call: &Call) -> Option<Event> {
+        if call.answer.is_empty() || call.answer.usage().total() > Tokens(0) {
+            return None;
+        }
+        let told: usize = call.answer.parts().iter().map(|part| part.text.len()).sum();
+        let usage = Usage { input: self.thread.context(), output: Tokens::of_bytes(told), ..Usage::default() };
+        let (request, spend) = (call.request, self.settings.models.spend(&call.model, &usage));
+        Some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
     }
 
     /// Records it before what is still to be done.
@@ -127,7 +143,7 @@ impl<A: Audience> Driver<A> {
         (self.compaction, self.branch) = (None, None);
         if let Some(call) = self.call.take() {
             let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
-            events.extend(self.charged(&call).filter(|_| !told));
+            events.extend(if told { self.unreported(&call) } else { self.charged(&call) });
             let elapsed_ms = call.elapsed_ms();
             let Call { request, model, answer, .. } = call;
             self.settings.audience.settled(request);
