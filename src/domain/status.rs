@@ -74,6 +74,7 @@ impl Status {
             (Self::Waiting, Some(Waiting::Approval)) => "approval",
             (Self::Waiting, Some(Waiting::RateLimit)) => "retrying",
             (Self::Waiting, Some(Waiting::Storage)) => "cannot save",
+            (Self::Waiting, Some(Waiting::Breakpoint)) => "paused",
             (Self::Waiting, Some(Waiting::User) | None) => "idle",
             _ => self.word(),
         }
@@ -93,6 +94,9 @@ impl Status {
             (Self::Queued, _) => Some(what.unwrap_or("waits for a slot").to_owned()),
             (Self::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
             (Self::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
+            (Self::Waiting, Some(Waiting::Breakpoint)) => Some("at a breakpoint: /go goes on".to_owned()),
+            (Self::Running, Some(Waiting::Child)) => Some("waits for threads it started".to_owned()),
+            (Self::Running, Some(Waiting::Hook)) => Some("waits for a hook".to_owned()),
             _ => None,
         }
     }
@@ -123,6 +127,8 @@ pub enum Waiting {
     Hook,
     /// The store takes nothing: the disk is full, or cannot be written.
     Storage,
+    /// A person, who had it stand still between two handlers.
+    Breakpoint,
 }
 
 impl Waiting {
@@ -136,13 +142,15 @@ impl Waiting {
             Self::RateLimit => "rate_limit",
             Self::Hook => "hook",
             Self::Storage => "storage",
+            Self::Breakpoint => "breakpoint",
         }
     }
 
     /// What `word` names.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        let all = [Self::User, Self::Approval, Self::Child, Self::RateLimit, Self::Hook, Self::Storage];
+        let all =
+            [Self::User, Self::Approval, Self::Child, Self::RateLimit, Self::Hook, Self::Storage, Self::Breakpoint];
         all.into_iter().find(|waiting| waiting.word() == word)
     }
 }

@@ -34,7 +34,7 @@ impl Stand {
     /// Whether it goes on only once a person does something.
     #[must_use]
     pub fn needs_you(&self) -> bool {
-        let waits = matches!(self.waiting, Some(Waiting::Approval | Waiting::Storage));
+        let waits = matches!(self.waiting, Some(Waiting::Approval | Waiting::Storage | Waiting::Breakpoint));
         self.status == Status::Suspended || (self.status == Status::Waiting && waits)
     }
 }

@@ -72,7 +72,8 @@ pub enum ThreadEvent {
         cut_bytes: u64,
         at_offset: u64,
     },
-    /// The clock went forward by more than the time that passed for this process: the machine slept, or its clock was set.
+    /// The clock went forward by more than the time that passed for this process: the machine slept, or its clock was set; or the
+    /// thread stood at a breakpoint.
     ClockJumped {
         by_ms: u64,
     },

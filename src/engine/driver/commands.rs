@@ -96,7 +96,7 @@ impl<A: Audience> Driver<A> {
             Command::Archive { archived } => self.file(SettingsEvent::Archived { archived }).await?,
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
-            Command::Resume { how } => self.resume(how)?,
+            Command::Resume { how } => self.resume(how).await?,
             // Whoever hosts the thread asks beside what it does.
             Command::Leave { .. } => {}
             Command::Gesture { gesture } => self.settings.handlers.gesture(gesture),

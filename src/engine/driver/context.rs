@@ -7,7 +7,7 @@ use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State, what_if};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{
-    ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin, TodoList,
+    ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody, ThreadOrigin, Timestamp, TodoList,
 };
 use crate::engine::thread::{Effect, Phase, Thread};
 use crate::ports::EncodedRequest;
@@ -58,6 +58,16 @@ pub(super) struct PendingSnapshot {
     plan: Arc<Plan>,
     snapshot: Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send>>,
 }
+
+/// What was said of the time.
+pub(super) struct TimeTold {
+    prompt: u64,
+    at: Timestamp,
+    text: Option<String>,
+}
+
+/// In milliseconds.
+const AN_HOUR: u64 = 3_600_000;
 
 /// What somebody who looked around has found; nothing where nobody looks. Losing this future loses nothing.
 pub(super) async fn found(pending_snapshot: &mut Option<PendingSnapshot>) -> EnvironmentSnapshot {
@@ -110,11 +120,22 @@ impl<A: Audience> Driver<A> {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
             return self.not_made(request, attempt, no_context(message));
         }
-        let snapshot = known_to(&self.thread, snapshot);
+        let mut snapshot = known_to(&self.thread, snapshot);
+        self.keep_time_told(&mut snapshot);
         let state = plan.state(&snapshot);
         (self.pipeline.edits, self.pipeline.steps) = (None, Vec::new());
         if !self.edit_context(request, attempt, plan, &state) {
             self.prepare_from(request, attempt, plan, &state).await;
+        }
+    }
+
+    /// What time it is, is told as it was for the first call of a prompt, for an hour: a minute later it would be another text in
+    /// front of all that the prompt led to, which a provider would have to read anew.
+    fn keep_time_told(&mut self, snapshot: &mut EnvironmentSnapshot) {
+        let (prompt, now) = (self.thread.prompts, self.settings.clock.now());
+        match &self.time_told {
+            Some(told) if told.prompt == prompt && now.since(told.at) < AN_HOUR => snapshot.now.clone_from(&told.text),
+            _ => self.time_told = Some(TimeTold { prompt, at: now, text: snapshot.now.clone() }),
         }
     }
 

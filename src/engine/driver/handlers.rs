@@ -1,7 +1,7 @@
 //! Asking handlers beside the loop, and what follows from what they make.
 
 use super::Audience;
-use super::pipeline::{Goal, Made, News, PipelineJob};
+use super::pipeline::{Goal, Made, News, Pause, PipelineJob};
 use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, prepare_prompt};
 use super::prepare_error::PrepareError;
 use super::ready::Ready;
@@ -263,11 +263,14 @@ impl<A: Audience> Driver<A> {
                 let value = serde_json::to_string_pretty(&chain.event().json()).unwrap_or_default();
                 let hash = self.settings.store.keep_result(&value);
                 let hash = hash.inspect_err(|error| self.complain(error)).ok();
-                (Handling { stage, handler, since, paused: hash }, Some((chain, resume)))
+                (Handling { stage, handler, since, paused: hash }, Some(Pause { chain, since, resume }))
             }
         };
         if let Some(job) = self.pipeline.jobs.get_mut(index) {
             (job.handling, job.paused) = (Some(handling), paused);
+        }
+        if self.pipeline.is_paused() {
+            self.save();
         }
         self.tell_state();
     }
@@ -497,18 +500,20 @@ impl<A: Audience> Driver<A> {
     ///
     /// # Errors
     /// The sentence for the person, where nothing stands still or the value cannot be taken.
-    pub(super) fn resume(&mut self, how: Resume) -> Result<(), String> {
+    pub(super) async fn resume(&mut self, how: Resume) -> Result<(), String> {
         let Some(job) = self.pipeline.jobs.iter_mut().find(|job| job.paused.is_some()) else {
             return Err("nothing is paused at a breakpoint".to_owned());
         };
-        if let (Resume::Continue { value: Some(value) }, Some((chain, _))) = (&how, &job.paused) {
+        if let (Resume::Continue { value: Some(value) }, Some(Pause { chain, .. })) = (&how, &job.paused) {
             chain.clone().replace(value)?;
         }
         job.handling = None;
         let paused = job.paused.take();
         self.breakpoints().steps = how == Resume::Step;
-        if let Some((_, resume)) = paused {
+        if let Some(Pause { since, resume, .. }) = paused {
+            self.did_not_work(since).await;
             let _gone = resume.send(how);
+            self.save();
         }
         Ok(())
     }

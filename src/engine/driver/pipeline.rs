@@ -10,7 +10,7 @@ use super::ready::Ready;
 use super::stage::{Breakpoints, Passed, StageProgress};
 use crate::context::Plan;
 use crate::domain::command::{Handling, QueuedPrompt, Resume};
-use crate::domain::{CallId, HistoryEdits, ModelRef, Piece, Step, ToolRef};
+use crate::domain::{CallId, HistoryEdits, ModelRef, Piece, Step, Timestamp, ToolRef};
 use crate::pipeline::{Chain, Compact};
 use crate::ports::ToolOutcome;
 use std::collections::{HashSet, VecDeque};
@@ -65,7 +65,14 @@ pub(super) struct PipelineJob {
     pub(super) progress: mpsc::Receiver<StageProgress>,
     pub(super) skip: Arc<Notify>,
     pub(super) handling: Option<Handling>,
-    pub(super) paused: Option<(Chain, oneshot::Sender<Resume>)>,
+    pub(super) paused: Option<Pause>,
+}
+
+/// A value that stands still at a breakpoint.
+pub(super) struct Pause {
+    pub(super) chain: Chain,
+    pub(super) since: Timestamp,
+    pub(super) resume: oneshot::Sender<Resume>,
 }
 
 /// Everything of a thread that is on its way through handlers.
@@ -138,6 +145,11 @@ impl Pipeline {
     /// Who is waited for.
     pub(super) fn handling(&self) -> Option<Handling> {
         self.jobs.iter().find_map(|job| job.handling.clone())
+    }
+
+    /// Whether a value stands still at a breakpoint.
+    pub(super) fn is_paused(&self) -> bool {
+        self.jobs.iter().any(|job| job.paused.is_some())
     }
 
     /// Whether somebody is being told what happened.

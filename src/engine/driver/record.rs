@@ -6,7 +6,8 @@
 
 use super::Audience;
 use super::run::{Driver, Ended};
-use crate::domain::{Event, Record, Status, ThreadEvent, ThreadKind, Timestamp, Waiting};
+use crate::domain::event::CancelScope;
+use crate::domain::{ControlEvent, Event, Record, Status, ThreadEvent, ThreadKind, Timestamp, Waiting};
 use crate::ports::StoreError;
 use crate::ports::store::{Snapshot, SyncJob};
 use std::time::{Duration, Instant};
@@ -73,13 +74,39 @@ impl<A: Audience> Driver<A> {
     /// The event, where it could not be recorded: then the thread is blocked.
     pub(super) async fn record(&mut self, event: Event) -> Result<(), Unrecorded> {
         let now = self.settings.clock.now();
-        let jump = self.steady.jump(now, Instant::now());
-        if let Some(by_ms) = jump.filter(|_| self.thread.is_timed())
-            && self.record_at(now, Event::Thread(ThreadEvent::ClockJumped { by_ms })).await.is_err()
-        {
+        if self.note_jump(now).await.is_err() {
             return Err(Unrecorded(Box::new(event)));
         }
         self.record_at(now, event).await
+    }
+
+    /// Records it if the clock jumped since it was looked at last: that is no time that the thread worked.
+    ///
+    /// # Errors
+    /// The event, as [`Self::record`].
+    async fn note_jump(&mut self, now: Timestamp) -> Result<(), Unrecorded> {
+        let jump = self.steady.jump(now, Instant::now()).filter(|_| self.thread.is_timed());
+        match jump {
+            Some(by_ms) => self.record_at(now, Event::Thread(ThreadEvent::ClockJumped { by_ms })).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Since `since` the thread stood still: that is no time that it worked.
+    pub(super) async fn did_not_work(&mut self, since: Timestamp) {
+        let by_ms = self.settings.clock.now().since(since);
+        if by_ms > 0 && self.thread.is_timed() {
+            self.emit(Event::Thread(ThreadEvent::ClockJumped { by_ms })).await;
+        }
+    }
+
+    /// The limit of time is reached, unless the clock jumped.
+    pub(super) async fn time_is_over(&mut self) {
+        let now = self.settings.clock.now();
+        if self.note_jump(now).await.is_ok() && self.thread.time_left(self.settings.clock.now()) == Some(0) {
+            let scope = CancelScope::Limit;
+            self.emit(Event::Control(ControlEvent::CancelRequested { scope })).await;
+        }
     }
 
     /// Waits until something is on disk; who wants to stop meanwhile is answered.
@@ -193,9 +220,11 @@ impl<A: Audience> Driver<A> {
 
     pub(super) fn save(&mut self) {
         let thread = &self.thread;
+        let stands = self.pipeline.is_paused().then_some((Status::Waiting, Some(Waiting::Breakpoint)));
+        let (status, waiting) = stands.unwrap_or_else(|| (thread.status(), thread.waiting()));
         let snapshot = Snapshot {
-            status: thread.status(),
-            waiting: thread.waiting(),
+            status,
+            waiting,
             model: thread.model.clone(),
             cost: thread.cost,
             context: thread.context(),

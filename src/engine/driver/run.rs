@@ -4,7 +4,7 @@ use super::Audience;
 use super::account::{Account, Budgets};
 use super::calls::{Call, Progress};
 use super::compaction::{Compaction, LeftBranch};
-use super::context::{PendingSnapshot, Planner, found};
+use super::context::{PendingSnapshot, Planner, TimeTold, found};
 use super::dialogs::{Dialogs, happened};
 use super::inbox::{DriverMessage, Handle, Inbox};
 use super::pipeline::{Before, Pipeline, heard};
@@ -119,6 +119,7 @@ pub struct Driver<A> {
     pub(super) call: Option<Call>,
     /// What is around is being looked at for the coming request.
     pub(super) pending_snapshot: Option<PendingSnapshot>,
+    pub(super) time_told: Option<TimeTold>,
     pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
     pub(super) compaction: Option<Compaction>,
@@ -167,6 +168,7 @@ impl<A: Audience> Driver<A> {
             inbox: Inbox::new(commands),
             call: None,
             pending_snapshot: None,
+            time_told: None,
             seen: None,
             ready: None,
             compaction: None,
@@ -215,7 +217,8 @@ impl<A: Audience> Driver<A> {
             }
             let due = self.call.as_ref().and_then(Call::next_due).into_iter().chain(self.updates_due()).min();
             let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
-            let left = self.thread.time_left(self.settings.clock.now()).filter(|_| self.blocked.is_none());
+            let stands = self.blocked.is_some() || self.pipeline.is_paused();
+            let left = self.thread.time_left(self.settings.clock.now()).filter(|_| !stands);
             let over = left.map(|left| Instant::now() + Duration::from_millis(left));
             let store = self.blocked.as_ref().map(|blocked| blocked.try_at);
             tokio::select! {
@@ -247,10 +250,7 @@ impl<A: Audience> Driver<A> {
                 }
                 () = until(store) => self.try_again().await,
                 () = until(slot) => self.ask_for_slot().await,
-                () = until(over) => {
-                    let scope = CancelScope::Limit;
-                    self.emit(Event::Control(ControlEvent::CancelRequested { scope })).await;
-                }
+                () = until(over) => self.time_is_over().await,
                 () = until(retry) => {
                     if let Some((attempt, _)) = self.retry.take() {
                         self.emit(Event::Request(RequestEvent::RetryDue { attempt })).await;

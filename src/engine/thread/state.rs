@@ -393,13 +393,13 @@ impl Thread {
             Phase::Idle | Phase::Suspended { .. } => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
             Phase::Tools { .. } | Phase::Hooks(_) if self.approval().is_some() => Some(Waiting::Approval),
+            Phase::Tools { .. } if self.only_waits_for_children() => Some(Waiting::Child),
+            Phase::Asking(_) | Phase::Hooks(_) => Some(Waiting::Hook),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Queued { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
-            | Phase::Asking(_)
-            | Phase::Hooks(_)
             | Phase::Compacting { .. }
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,

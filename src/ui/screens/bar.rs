@@ -181,7 +181,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
     let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
     if let Some(Handling { stage, handler, paused, .. }) = model.view.handling() {
         if paused.is_some() {
-            return Some((format!("○ paused before {handler} ({stage})"), Role::BarWarning));
+            return Some((format!("○ paused before {handler} ({stage}): /go"), Role::BarWarning));
         }
         return working(&format!("{handler} ({stage})"));
     }
