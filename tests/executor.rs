@@ -126,6 +126,35 @@ fn nothing_of_a_project_that_is_not_trusted_runs() {
 }
 
 #[test]
+fn a_persons_tool_takes_no_module_and_no_interpreter_of_the_project_it_works_in() {
+    let project = Project::new(&[], ALL, "team/add", &json!({"a": 41}));
+    write(&project.home.home().join(".ai/tools/team/add.py"), FUNCTION);
+    let evil = "open('ran', 'w')\n";
+    for name in ["asyncio", "inspect", "json"] {
+        write(&project.home.project().join(format!("{name}.py")), evil);
+    }
+    let interpreter = project.home.project().join(".venv/bin/python3");
+    write(&interpreter, "#!/bin/sh\ntouch ran\n");
+    fs::set_permissions(&interpreter, fs::Permissions::from_mode(0o755)).unwrap();
+    let result = project.result_of(project.command().args(["--allow", "team/add"]));
+    assert!(!project.home.project().join("ran").exists(), "{result}");
+    assert!(result.contains("\"sum\": 42") || result.contains("\"sum\":42"), "{result}");
+}
+
+#[test]
+fn running_a_tool_does_not_end_the_trust_in_its_project() {
+    let tool = FUNCTION.replace("import os\n", "import os\nfrom helper import ONE\n");
+    let files = [(".ai/tools/team/add.py", tool.as_str()), (".ai/tools/team/helper.py", "ONE = 1\n")];
+    let project = Project::new(&files, ALL, "team/add", &json!({"a": 1})).trusted();
+    for _ in 0..2 {
+        let result = project.result_of(project.command().args(["--allow", "team/add"]));
+        assert!(result.contains("success"), "{result}");
+        assert!(!project.home.project().join(".ai/tools/team/__pycache__").exists());
+        fs::remove_dir_all(project.home.project().join(".ai/agent/threads")).unwrap();
+    }
+}
+
+#[test]
 fn a_python_script_a_node_tool_and_a_shell_tool_run() {
     let script = "__tool_type__ = \"python\"\n__executor_id__ = \"rye/core/runtimes/python/script\"\n\
                   CONFIG_SCHEMA = {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}\n\

@@ -1,12 +1,16 @@
 # Runs a tool that is a Python function: execute(params, project_path), synchronous or not.
 # The parameters are JSON on standard input, the result is JSON on standard output. What the tool prints by itself goes to
 # standard error, so that it is seen and does not get into the result.
+import sys
+
+# The folder it is started in is the project, whose files are not modules of this program.
+sys.path[:] = [folder for folder in sys.path if folder]
+
 import asyncio
 import importlib.util
 import inspect
 import json
 import os
-import sys
 
 result_to = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)

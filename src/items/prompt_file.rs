@@ -37,6 +37,15 @@ pub struct PromptFile {
     pub asks: Option<ServerPrompt>,
 }
 
+impl PromptFile {
+    /// What a model may read of a skill: its folder, where it has one to itself.
+    #[must_use]
+    pub fn readable(&self) -> PathBuf {
+        let own = self.file.file_name().is_some_and(|name| name == "SKILL.md");
+        self.file.parent().filter(|_| own).unwrap_or(&self.file).to_owned()
+    }
+}
+
 /// What stands for the name of a skill or a template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expanded<'a> {

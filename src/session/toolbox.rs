@@ -7,6 +7,7 @@ use super::setup::{Setup, program};
 use crate::config::Trust;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
+use crate::items::prompt_file::PromptFiles;
 use crate::items::{Found, Items, Kind, Place, Tool, capability};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
@@ -117,6 +118,17 @@ impl Setup {
         Toolbox::new(self.tool_context(items, permissions, output, threads))
     }
 
+    /// The project, and beside it the person's skills that models are told of.
+    fn readable_root(&self) -> Root {
+        let root = Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]);
+        let (project, home) = (self.project.root.clone(), self.user_space());
+        let skills = move || {
+            let found = PromptFiles::find(&project, &home).skills.into_iter();
+            found.filter(|skill| skill.listed && skill.space == Space::User).map(|skill| skill.readable()).collect()
+        };
+        root.reading(&self.user_space(), skills)
+    }
+
     fn tool_context(
         &self,
         items: &Items,
@@ -126,7 +138,7 @@ impl Setup {
     ) -> ToolContext {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         ToolContext {
-            root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
+            root: self.readable_root(),
             environment: self.environment(),
             keeper: Keeper::Process(program().unwrap_or_else(|_| "levain".into())),
             sandbox: self.sandbox(),

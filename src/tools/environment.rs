@@ -111,9 +111,15 @@ const HARMLESS: &[&str] = &[
 /// Names that begin like this are harmless too.
 const HARMLESS_BEGINNING: &str = "LC_";
 
-/// What every command gets: nothing waits for a person, nothing is drawn for one.
-const GIVEN: [(&str, &str); 4] =
-    [("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+/// What every command gets: nothing waits for a person, nothing is drawn for one, and Python leaves no compiled modules beside
+/// its files, where a project would have to be trusted anew: it runs them without a look at what they were made from.
+const GIVEN: [(&str, &str); 5] = [
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
 
 /// Words of names that hold secrets.
 const WORDS: [&str; 27] = [

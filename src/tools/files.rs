@@ -5,6 +5,7 @@ use super::root::{PathError, Place, Root, is_binary};
 use super::{Answer, Failed};
 use serde::Deserialize;
 use similar::{ChangeTag, TextDiff};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -51,6 +52,19 @@ struct Change {
     new_content: String,
 }
 
+/// Each line of a file gets a name, which takes a while where there are very many.
+const MOST_LINES: usize = 100_000;
+
+fn few_lines(path: &str, text: &str) -> Result<(), Failed> {
+    let lines = text.lines().count();
+    if lines <= MOST_LINES {
+        return Ok(());
+    }
+    Err(Failed(format!(
+        "`{path}` has {lines} lines, more than {MOST_LINES}; search in it, or read or change a part with a command"
+    )))
+}
+
 /// Reads a part of a file, each line with its number and name.
 pub(super) fn read(root: &Root, names: &mut LineNames, arguments: &Read) -> Answer {
     let (path, bytes) = root.read(&arguments.path)?;
@@ -58,6 +72,7 @@ pub(super) fn read(root: &Root, names: &mut LineNames, arguments: &Read) -> Answ
         return Err(Failed(format!("`{}` is not text ({} bytes)", arguments.path, bytes.len())));
     }
     let text = String::from_utf8_lossy(&bytes);
+    few_lines(&arguments.path, &text)?;
     let names = names.of(&path, &text);
     let lines = lines_of(&text);
     let first = arguments.offset.unwrap_or(1).max(1) - 1;
@@ -101,6 +116,7 @@ pub(super) fn writes_items(root: &Root, input: &serde_json::Value) -> bool {
 /// Writes whole files.
 pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Answer {
     let files = new_files(arguments)?;
+    files.iter().try_for_each(|file| few_lines(&file.path, &file.content))?;
     // All paths are looked at before the first file is touched.
     let places: Vec<Place> = files.iter().map(|file| root.writable(&file.path)).collect::<Result<_, _>>()?;
     let mut output = String::new();
@@ -169,7 +185,7 @@ pub(super) fn edit_lines(root: &Root, names: &mut LineNames, arguments: &EditLin
     let (place, old, new) = planned(root, names, arguments)?;
     root.put(&place.path, new.as_bytes())
         .map_err(|error| Failed(format!("`{}` was not written: {error}", arguments.path)))?;
-    let before: Vec<String> = names.of(&place.path, &old).to_vec();
+    let before: HashSet<String> = names.of(&place.path, &old).iter().cloned().collect();
     let after = names.of(&place.path, &new);
     let mut output = difference(&arguments.path, &old, &new);
     output.push_str("The new lines:\n");

@@ -7,10 +7,12 @@
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// The largest file that is read whole: sixteen megabytes.
 pub(super) const LARGEST: u64 = 16 << 20;
@@ -21,6 +23,21 @@ pub struct Root {
     path: PathBuf,
     /// Folders below it that no tool reads or writes.
     kept: Vec<PathBuf>,
+    beside: Option<Beside>,
+}
+
+/// What may be read beside the project: the files of skills that models are told to read.
+#[derive(Clone)]
+struct Beside {
+    home: PathBuf,
+    /// Files, and folders with all that is in them. Looked for when something there is asked for.
+    places: Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>,
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Beside").field("home", &self.home).finish_non_exhaustive()
+    }
 }
 
 /// A path below the root.
@@ -55,7 +72,7 @@ impl Root {
     /// The folder at `path`.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), kept: Vec::new() }
+        Self { path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), kept: Vec::new(), beside: None }
     }
 
     /// Keeps tools out of `folders`, where these lie below the root: levain's own, which hold keys.
@@ -64,6 +81,29 @@ impl Root {
         let real = folders.iter().map(|folder| std::fs::canonicalize(folder).unwrap_or_else(|_| (*folder).to_owned()));
         self.kept = real.filter(|folder| folder.starts_with(&self.path) && *folder != self.path).collect();
         self
+    }
+
+    /// Lets files and folders beside it be read, which `places` finds; `~/` is `home` there.
+    #[must_use]
+    pub fn reading(mut self, home: &Path, places: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
+        self.beside = Some(Beside { home: home.to_owned(), places: Arc::new(places) });
+        self
+    }
+
+    /// The folder beside the project from which `asked` may be read, and what to read there.
+    fn beside(&self, asked: &str) -> Option<(Self, String)> {
+        let Beside { home, places } = self.beside.as_ref()?;
+        let path = asked.strip_prefix("~/").map_or_else(|| PathBuf::from(asked), |below| home.join(below));
+        let real = path.is_absolute().then(|| std::fs::canonicalize(&path).ok())??;
+        if real.starts_with(&self.path) {
+            return None;
+        }
+        places().into_iter().find_map(|place| {
+            let place = std::fs::canonicalize(place).ok()?;
+            let folder = if place.is_dir() { place.as_path() } else { place.parent().filter(|_| real == place)? };
+            let below = real.strip_prefix(folder).ok()?.to_str()?.to_owned();
+            Some((Self::new(folder), below))
+        })
     }
 
     /// Whether `path`, which is whole and without links, lies where no tool reads or writes.
@@ -155,6 +195,9 @@ impl Root {
 
     /// The bytes of the file that `asked` leads to, and where that is.
     pub(super) fn read(&self, asked: &str) -> Result<(PathBuf, Vec<u8>), PathError> {
+        if let Some((folder, below)) = self.beside(asked) {
+            return folder.read(&below);
+        }
         let path = self.existing(asked)?;
         let failed = |source| PathError::Io { asked: asked.to_owned(), doing: "read", source };
         let mut file = self.open(&path).map_err(failed)?;

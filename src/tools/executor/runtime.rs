@@ -81,12 +81,14 @@ impl Places {
             Place::Embedded => None,
         });
         let anchor = tool.parent().unwrap_or(project).to_owned();
-        let mut programs = vec![project.join(".venv/bin")];
-        // What is installed beside a package that brings tools: PREFIX/lib/pythonX/site-packages/PACKAGE.
-        if let Some(base) = base.as_ref().filter(|base| base.as_path() != project) {
+        let mut programs = Vec::new();
+        // The project's own interpreter is for the project's own tools: those of the person and of bundles run without its being
+        // trusted.
+        if let Some(base) = &base {
+            // What is installed beside a package that brings tools: PREFIX/lib/pythonX/site-packages/PACKAGE.
+            let beside = base.ancestors().nth(4).map(|prefix| prefix.join("bin"));
+            programs.extend(beside.filter(|_| base.as_path() != project));
             programs.push(base.join(".venv/bin"));
-            programs.extend(base.ancestors().nth(4).map(|prefix| prefix.join("bin")));
-            programs.reverse();
         }
         Self { tool, project: project.to_owned(), anchor, programs, base }
     }
