@@ -567,6 +567,44 @@ export default (pi: any) => {
 }
 
 #[test]
+fn programs_that_are_missing_signals_and_odd_sources_are_as_in_node() {
+    // The byte in the template is NUL.
+    let extension = r#"
+import { spawn, spawnSync, execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { CONFIG_DIR_NAME } from "@mariozechner/pi-coding-agent";
+const code = (run: () => unknown) => { try { return run() ?? "none"; } catch (error: any) { return error.code; } };
+export default (pi: any) => {
+  const off = pi.on("input", () => ({ action: "transform", text: "never" }));
+  off();
+  pi.on("input", async () => {
+    const told: unknown[] = [CONFIG_DIR_NAME, `a\0b`.length];
+    const missing = spawn("no-such-program");
+    const events: string[] = [];
+    for (const name of ["spawn", "error"]) missing.on(name, (error: any) => events.push(error?.code ?? name));
+    await new Promise((resolve) => missing.on("close", resolve));
+    told.push(events.join("+"), (spawnSync("no-such-program").error as any)?.code);
+    told.push(await promisify(execFile)("no-such-program").catch((error: any) => error.code));
+    told.push((await pi.exec("no-such-program", [])).code);
+    const child = spawn("sleep", ["4322"]);
+    await new Promise((resolve) => child.on("spawn", resolve));
+    const ended = new Promise((resolve) => child.on("close", (_code, signal) => resolve(signal)));
+    told.push(code(() => process.kill(process.pid, 0)), code(() => process.kill(child.pid!, 0)), child.pid! > 4194304);
+    told.push(code(() => process.kill(process.pid, "SIGTERM")), code(() => process.kill(4000000, 0)));
+    process.kill(-child.pid!, "SIGTERM");
+    told.push(await ended, code(() => process.kill(child.pid!, 0)));
+    return { action: "transform", text: told.join(" ") };
+  });
+};"#;
+    let project = with(&extension.replace("\\0", "\0"));
+    let id = project.run("go");
+    assert_eq!(
+        project.event(&id, "cognition_in")["text"],
+        ".pi 3 ENOENT ENOENT ENOENT 1 true true true EPERM ESRCH SIGTERM ESRCH"
+    );
+}
+
+#[test]
 fn an_extension_takes_tools_out_of_use_and_puts_words_into_the_draft() {
     let extension = r#"export default (pi: any) => {
       pi.registerCommand("plan", { handler: async (_: string, ctx: any) => {

@@ -263,7 +263,7 @@ impl Host {
             }
             "spawn" => self.spawn(at(0), at(1), at(2)),
             "spawnSync" => self.spawn_sync(at(0), at(1)),
-            "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
+            "signal" => self.signal(at(1), at(2)),
             "spawnWrite" | "spawnKill" => {
                 let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
                 let orders = act.and_then(|act| act.orders.as_ref());
@@ -379,9 +379,27 @@ impl Host {
         let (orders, talk) = talk_of(to, self.settled.messages.clone());
         let act = outside.spawn(self.asker(owner), spec.clone().into(), talk);
         self.go_on(&runtime, (owner, to | PROCESS), act, Some(orders));
-        // A process is called by the number of its channel.
-        let number = whole_number(to);
-        fine(Plain::map([("id", number.clone()), ("pid", number)]))
+        fine(Plain::map([("id", whole_number(to)), ("pid", whole_number(FIRST_PID + to))]))
+    }
+
+    /// `process.kill`: a process of this engine, or its group, gets a signal; of any other it is told whether it lives.
+    fn signal(&self, pid: &Plain, signal: &Plain) -> Plain {
+        #[expect(clippy::cast_possible_truncation, reason = "a number of a process, else one of none")]
+        let pid = pid.number().unwrap_or_default().abs() as i64;
+        let name = signal.text().map_or_else(|| signal.number().unwrap_or_default().to_string(), str::to_owned);
+        let no_such = || refused("ESRCH", "kill ESRCH");
+        if let Some(number) = u64::try_from(pid).ok().and_then(|pid| pid.checked_sub(FIRST_PID)) {
+            let orders = self.acts.get(&(number | PROCESS)).and_then(|act| act.orders.as_ref());
+            return if orders.is_some_and(|orders| orders.signal(&name)) { fine(Plain::Nothing) } else { no_such() };
+        }
+        if name != "0" {
+            return refused("EPERM", "kill EPERM: an extension may only signal what it started");
+        }
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        match pid.map(rustix::process::test_kill_process) {
+            Some(Ok(()) | Err(rustix::io::Errno::PERM)) => fine(Plain::Nothing),
+            _ => no_such(),
+        }
     }
 
     /// Runs a process to its end. JavaScript stands still meanwhile.
@@ -554,6 +572,10 @@ fn whole_number(number: u64) -> Plain {
     #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
     Plain::Number(number as f64)
 }
+
+/// What is added to the number of a process's channel to make its pid: no system numbers processes so high (Linux up to 2^22), so
+/// that none is mistaken for another by whoever is told of it.
+const FIRST_PID: u64 = 1 << 23;
 
 fn no_process(command: &str) -> Plain {
     refused("EACCES", &format!("spawn {command} EACCES: extensions may not start processes here"))

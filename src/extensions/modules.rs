@@ -190,6 +190,8 @@ impl Modules {
         self.places.borrow_mut().keep(path, stripped.lines);
         let code =
             format!("{prologue}{}", stripped.code.strip_prefix("#!").map_or(stripped.code.as_str(), behind_line));
+        // It may stand in a text or a template; the engine takes sources as texts of C.
+        let code = if code.contains('\0') { code.replace('\0', "\\u0000") } else { code };
         let module = Module::declare(ctx.clone(), path, code)?;
         let meta = module.meta()?;
         meta.set("url", address(path))?;

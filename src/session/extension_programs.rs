@@ -3,12 +3,12 @@
 use super::setup::{Setup, program};
 use crate::domain::{ForegroundProgram, SandboxMode};
 use crate::extensions::Refusal;
-use crate::ports::child::{Exit, Talk};
+use crate::ports::child::{Exit, Printed, Talk};
 use crate::tools::program::{Program, Ran};
 use crate::tools::{Environment, Keeper, Sandbox};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// So long a program of an extension may run that does not say how long.
@@ -82,8 +82,24 @@ pub(super) fn wants_terminal(arguments: &Value) -> bool {
     arguments.pointer("/stdio/0").is_some_and(|input| input == "inherit")
 }
 
+/// The error of Node, where there is no such program: what starts it would say so as a program of that name does.
+fn missing(program: &Program) -> Option<Refusal> {
+    let word = program.words.first()?;
+    let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.is_file());
+    let found = if word.contains('/') {
+        is_there(&program.folder.join(word))
+    } else {
+        let path = program.environment.variables().find(|(name, _)| *name == "PATH").map(|(_, value)| value.to_owned());
+        std::env::split_paths(&path.unwrap_or_default()).any(|folder| is_there(&folder.join(word)))
+    };
+    (!found).then(|| Refusal::new("ENOENT", format!("spawn {word} ENOENT")))
+}
+
 /// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.
 pub(super) async fn exec(program: Program, longest: Duration) -> Value {
+    if let Some(missing) = missing(&program) {
+        return json!({"stdout": "", "stderr": missing.message, "code": 1, "killed": false});
+    }
     match program.run(None, longest).await {
         Ok(Ran { output, said, code, too_long }) => {
             let killed = too_long || code.is_none();
@@ -100,6 +116,10 @@ pub(super) async fn spawn(program: Program, talk: Talk, arguments: Value, longes
     let last = arguments.get("killSignal").and_then(Value::as_str).filter(|signal| *signal == "SIGKILL");
     let last = if last.is_some() { Signal::KILL } else { Signal::TERM };
     let command = program.words.first().cloned().unwrap_or_default();
+    if let Some(missing) = missing(&program) {
+        return Err(missing);
+    }
+    (talk.hears)(Printed::Output, Vec::new()).await;
     let ended = program.talk(talk, reads, (longest, last)).await;
     let Exit { code, signal, too_long } =
         ended.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;
@@ -131,6 +151,9 @@ fn signal_name(number: i32) -> String {
 /// The end of a program that JavaScript stood still for, as Node tells it.
 pub(super) async fn process(program: Program, input: Option<Vec<u8>>, longest: Duration) -> Result<Value, Refusal> {
     let command = program.words.first().cloned().unwrap_or_default();
+    if let Some(missing) = missing(&program) {
+        return Err(missing);
+    }
     let ran = program.run(input, longest).await;
     let Ran { output, said, code, too_long } =
         ran.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;

@@ -161,9 +161,12 @@ impl ToolRunner for ExtensionTools {
                 tokio::select! {
                     ended = &mut run => break ended,
                     Some(partial) = said.recv() => {
-                        // A piece holds what the one before held.
+                        // A piece mostly holds what the one before held; else it stands in its place, below it where all is kept.
                         let text = text_of(partial.get("content").unwrap_or(&Value::Null));
-                        listener.said(text.strip_prefix(told.as_str()).unwrap_or(&text).to_owned());
+                        listener.said(match text.strip_prefix(told.as_str()) {
+                            Some(more) => more.to_owned(),
+                            None => format!("\n{text}"),
+                        });
                         told = text;
                     }
                 }

@@ -49,7 +49,10 @@ export function makeApi(extension) {
     on(event, handler) {
       const off = addHandler(extension, event, handler);
       changed(extension, "handler", event);
-      return off;
+      return () => {
+        off();
+        changed(extension, "handler", event);
+      };
     },
 
     registerTool(tool) {

@@ -37,9 +37,14 @@ export function dropExtension(id) {
 
 export function addHandler(extension, event, run) {
   if (typeof run !== "function") throw new TypeError(`pi.on("${event}") needs a function`);
-  const handler = { id: nextHandler++, event: String(event), run, extension, index: extension.handlers.length };
+  const handler = { id: nextHandler++, event: String(event), run, extension, index: (extension.handlers.at(-1)?.index ?? -1) + 1 };
   extension.handlers.push(handler);
   handlersById.set(handler.id, handler);
+  return () => {
+    handlersById.delete(handler.id);
+    const at = extension.handlers.indexOf(handler);
+    if (at >= 0) extension.handlers.splice(at, 1);
+  };
 }
 
 // The first preset of a flag holds for all extensions that registered it, whenever they did.

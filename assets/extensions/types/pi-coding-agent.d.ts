@@ -526,6 +526,7 @@ export declare function formatSize(bytes: number): string;
 export declare function convertToLlm(messages: AgentMessage[]): Message[];
 export declare function serializeConversation(messages: Message[]): string;
 export declare function parseFrontmatter<T extends Record<string, any> = Record<string, any>>(content: string): { frontmatter: T; body: string };
+export declare const CONFIG_DIR_NAME: string;
 export declare function getAgentDir(): string;
 export declare function getMarkdownTheme(): MarkdownTheme;
 export declare function getSelectListTheme(): SelectListTheme;

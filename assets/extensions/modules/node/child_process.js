@@ -44,6 +44,7 @@ function keep(stream, data) {
 export class ChildProcess extends EventEmitter {
   #id;
   #channel;
+  #spawned = false;
   constructor(spec, options) {
     super();
     const pipe = (i) => (spec.stdio[i] === "pipe" ? new Readable({}) : null);
@@ -68,7 +69,6 @@ export class ChildProcess extends EventEmitter {
       const started = unwrap(host.spawn(currentOwner(), this.#channel, spec));
       this.#id = started.id;
       this.pid = started.pid;
-      Promise.resolve().then(() => this.emit("spawn"));
     } catch (error) {
       Promise.resolve().then(() => this.#fail(failure(error, spec)));
     }
@@ -89,6 +89,12 @@ export class ChildProcess extends EventEmitter {
     this.emit("close", -2, null);
   }
   #receive(event, spec) {
+    // That it was found is told as output of nothing.
+    if (!this.#spawned && event.type !== "error") {
+      this.#spawned = true;
+      this.emit("spawn");
+    }
+    if (event.data?.length === 0) return;
     switch (event.type) {
       case "stdout": case "stderr": keep(this[event.type], event.data); break;
       case "error": this.#fail(failure(event, spec)); break;

@@ -26,7 +26,7 @@ export {
   shouldCompact,
 } from "./messages.js";
 export {
-  VERSION, copyToClipboard, formatSkillsForPrompt, getAgentDir, loadSkillsFromDir, parseSkillBlock,
+  CONFIG_DIR_NAME, VERSION, copyToClipboard, formatSkillsForPrompt, getAgentDir, loadSkillsFromDir, parseSkillBlock,
 } from "./resources.js";
 export {
   CURRENT_SESSION_VERSION, SessionManager, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries, parseSessionEntries,

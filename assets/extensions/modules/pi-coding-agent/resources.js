@@ -7,6 +7,9 @@ import { homedir } from "../node/os.js";
 import { parseFrontmatter } from "./frontmatter.js";
 
 export const VERSION = info.apiVersion ?? "0.84.1";
+/** The name of pi's folder in a project and, before `agent`, of a person. */
+export const CONFIG_DIR_NAME = ".pi";
+
 export const getAgentDir = () => {
   const given = globalThis.process.env.PI_CODING_AGENT_DIR;
   if (given) return given.replace(/^~(?=\/|$)/, homedir());
