@@ -343,7 +343,7 @@ fn an_extension_that_cannot_answer_says_why_and_ends_nothing_else() {
     say(&terminal, "q-never");
     terminal.wait_for("waiting for ever");
     terminal.send_keys(terminal::key::ESC);
-    terminal.wait_for("stopped after");
+    terminal.wait_for("· stopped");
     say(&terminal, "hello");
     terminal.wait_for("Small by own");
     terminal.leave();

@@ -186,8 +186,17 @@ pub(super) fn run(common: &Common, arguments: &ExtensionsArguments) -> Result<Ex
         Some(ExtensionsCommand::Test(arguments)) => test(&setup, arguments),
         Some(ExtensionsCommand::Console(arguments)) => show_console(&setup, arguments),
         Some(ExtensionsCommand::Types { folder }) => {
+            let trusted = setup.trust().allows();
             let folder = folder.clone().unwrap_or_else(|| setup.project.root.join(".ai/extensions/types"));
-            write_all(&folder, types(), Existing::Replaced)
+            let done = write_all(&folder, types(), Existing::Replaced)?;
+            // An extension could import them.
+            if trusted && !setup.trust().allows() {
+                written(writeln!(
+                    out(),
+                    "The project has new files now that could run: `levain trust` trusts it again"
+                ))?;
+            }
+            Ok(done)
         }
         Some(ExtensionsCommand::New { name }) => begin(&setup, name),
     }

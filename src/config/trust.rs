@@ -410,7 +410,10 @@ impl Look {
         if !path.is_file() || !(lies_inside || leads_inside()) {
             return Ok(());
         }
-        let below = format!("../{}", path.strip_prefix(root).unwrap_or(&path).display());
+        let told = path.strip_prefix(root).unwrap_or(&path);
+        let inside =
+            told.strip_prefix(".ai").ok().filter(|inside| inside.components().all(|part| part != Component::ParentDir));
+        let below = inside.map_or_else(|| format!("../{}", told.display()), |inside| inside.display().to_string());
         if self.files.contains(&below) { Ok(()) } else { self.entry(&below, &path) }
     }
 

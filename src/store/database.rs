@@ -134,6 +134,10 @@ const MIGRATIONS: &[&str] = &[
     END;
 ",
     "ALTER TABLE threads ADD COLUMN commands TEXT NOT NULL DEFAULT ''",
+    "
+    ALTER TABLE threads ADD COLUMN elapsed_ms INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

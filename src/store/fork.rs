@@ -260,9 +260,16 @@ enum Behind {
 
 /// Where a fork ends that is to have the entry at this byte; `None` where nothing is that could be gone on from.
 fn behind(log: &ThreadLog, at: u64) -> Result<Option<Behind>, StoreError> {
-    let mut found = false;
+    let (mut found, mut prepared) = (false, None);
     for page in log::pages(log) {
         for line in page?.lines {
+            // What handlers made of it is made again.
+            if let Some(Event::Prompt(PromptEvent::PromptPrepared { typed, .. })) =
+                line.record.as_ref().map(|record| &record.event)
+                && !found
+            {
+                prepared.clone_from(typed);
+            }
             let Some(Record { event, .. }) = line.record.filter(|_| line.offset >= at) else { continue };
             let begins = begins_entry(&event);
             if found && begins {
@@ -275,7 +282,7 @@ fn behind(log: &ThreadLog, at: u64) -> Result<Option<Behind>, StoreError> {
                 continue;
             }
             if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = event {
-                return Ok(Some(Behind::Prompt(Left { text, files })));
+                return Ok(Some(Behind::Prompt(Left { text: prepared.unwrap_or(text), files })));
             }
             if !begins && !matches!(event, Event::Tool(ToolEvent::ToolCallResult { .. } | ToolEvent::ShellEnded { .. }))
             {
@@ -309,11 +316,13 @@ struct Prompts {
 
 impl Prompts {
     fn of(log: &ThreadLog, until: ForkPoint) -> Result<Self, StoreError> {
-        let (mut said, mut at_request) = (Vec::new(), None);
+        let (mut said, mut at_request, mut typed) = (Vec::new(), None, None);
         for page in log::pages(log) {
             for (offset, record) in page?.lines.into_iter().filter_map(|line| Some((line.offset, line.record?))) {
                 if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = record.event {
-                    said.push((offset, Left { text, files }));
+                    said.push((offset, Left { text: typed.take().unwrap_or(text), files }));
+                } else if let Event::Prompt(PromptEvent::PromptPrepared { typed: was, .. }) = record.event {
+                    typed = was;
                 } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
                     && until == ForkPoint::Request(request)
                 {

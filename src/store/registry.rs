@@ -303,17 +303,18 @@ impl Registry {
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
                 completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
                 parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits, outputs, risk,
-                commands)
+                commands, elapsed_ms, unpriced)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
+                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
                 waiting = excluded.waiting, elsewhere = excluded.elsewhere,
                 archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits,
-                outputs = excluded.outputs, risk = excluded.risk, commands = excluded.commands
-                WHERE ?31";
+                outputs = excluded.outputs, risk = excluded.risk, commands = excluded.commands,
+                elapsed_ms = excluded.elapsed_ms, unpriced = excluded.unpriced
+                WHERE ?33";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -348,6 +349,8 @@ impl Registry {
                 row.outputs.words(),
                 row.risk,
                 row.commands.words(),
+                whole(row.cost.elapsed_ms),
+                row.cost.unpriced,
                 replaces,
             ])?;
             transaction.commit()
@@ -358,7 +361,7 @@ impl Registry {
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
     output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin,
-    archived, waits_for, attended, limits, outputs, risk, commands";
+    archived, waits_for, attended, limits, outputs, risk, commands, elapsed_ms, unpriced";
 
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
@@ -401,7 +404,14 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         model,
         created_at: Timestamp(number(6)?),
         updated_at: Timestamp(number(7)?),
-        cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
+        cost: Cost {
+            turns: row.get(8)?,
+            usage,
+            spend: Money(row.get(11)?),
+            elapsed_ms: number(29)?,
+            unpriced: row.get(30)?,
+            ..Cost::default()
+        },
         outputs: Outputs::from_words(&row.get::<_, String>(26)?),
         risk: row.get(27)?,
         commands: RunningCommands::from_words(&row.get::<_, String>(28)?),

@@ -20,12 +20,16 @@ impl History {
         // What was sent before they were loaded is newer.
         let since = std::mem::replace(&mut self.prompts, earlier);
         for prompt in since {
-            self.remember(&prompt);
+            self.add(&prompt);
         }
     }
 
     pub(super) fn remember(&mut self, prompt: &str) {
-        self.at = None;
+        self.left();
+        self.add(prompt);
+    }
+
+    fn add(&mut self, prompt: &str) {
         if self.prompts.last().is_none_or(|last| last != prompt) {
             self.prompts.push(prompt.to_owned());
         }
@@ -33,9 +37,15 @@ impl History {
         self.prompts.drain(..over);
     }
 
-    /// The composer was changed by hand: it shows a new draft.
+    /// The composer was changed by hand, or what it shows was sent. The draft that an earlier prompt stood in for is among them,
+    /// so that it can be gone back to.
     pub(super) fn left(&mut self) {
-        self.at = None;
+        if self.at.take().is_some() {
+            let draft = std::mem::take(&mut self.draft);
+            if !draft.trim().is_empty() {
+                self.add(&draft);
+            }
+        }
     }
 }
 

@@ -617,9 +617,13 @@ impl Model {
 
     fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {
         self.changed = true;
-        self.model_is_scripted = model.provider == "scripted";
-        self.model = model.clone();
-        self.usual = model.clone();
+        if self.view.link == Link::Draft {
+            self.model_is_scripted = model.provider == "scripted";
+            self.usual = model.clone();
+            self.model = model;
+            return Vec::new();
+        }
+        // The thread says when it is another: it may know no such provider.
         let command = Command::SetModel { model };
         match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
@@ -630,7 +634,6 @@ impl Model {
                 self.view.link = Link::Reviving;
                 vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
             }
-            (Link::Draft, _) => Vec::new(),
             _ => {
                 self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
                 Vec::new()

@@ -90,7 +90,7 @@ pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitC
 fn is_named(layer: &Layer, name: &str) -> bool {
     let origin = match &layer.origin {
         Origin::Item { id, path, via, .. } => {
-            id == name || path == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
+            is_same(id, name) || path == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
         }
         Origin::File { path, .. } => path == name,
         Origin::Provider { name: provider } => provider == name,

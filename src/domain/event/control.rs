@@ -62,7 +62,7 @@ impl ControlEvent {
             Self::CancelRequested { scope: CancelScope::Thread | CancelScope::Kill } => {
                 (NoteKind::Stopped, "stopping the thread".to_owned())
             }
-            Self::TurnCancelled { after_ms } => (NoteKind::Info, format!("stopped after {after_ms} ms")),
+            Self::TurnCancelled { .. } => (NoteKind::Info, "stopped".to_owned()),
             Self::ThreadSuspended { reason, .. } => (NoteKind::Limit, format!("suspended: {reason}")),
             Self::ThreadQueued { reason } => (NoteKind::Info, format!("queued: {reason}")),
             Self::HookDecided { .. } | Self::CancelRequested { .. } | Self::ThreadAdmitted {} => return None,
