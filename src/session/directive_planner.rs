@@ -375,6 +375,28 @@ mod tests {
     }
 
     #[test]
+    fn project_files_of_the_repository_come_before_the_projects() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("outer/repository/packages/one");
+        for (below, text) in [("outer", "No."), ("outer/repository", "All."), ("outer/repository/packages/one", "One.")]
+        {
+            write(folder.path(), &format!("{below}/AGENTS.md"), text);
+        }
+        write(folder.path(), "outer/repository/.git/HEAD", "ref: refs/heads/main\n");
+        let text = "```xml\n<directive name=\"a\"><metadata><context><provider>project_files</provider></context></metadata>\
+                    </directive>\n```\nDo it.\n";
+        write(&project, ".ai/directives/a.md", text);
+        let told = || {
+            let plan = prepare(&project, "a", None).unwrap().planned(&start()).unwrap();
+            let files = plan.system.iter().filter(|piece| piece.kind == LayerKind::ProjectFile);
+            files.map(|piece| piece.text.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(told(), ["# ../../AGENTS.md\n\nAll.", "# AGENTS.md\n\nOne."]);
+        fs::remove_dir_all(folder.path().join("outer/repository/.git")).unwrap();
+        assert_eq!(told(), ["# AGENTS.md\n\nOne."]);
+    }
+
+    #[test]
     fn project_files_and_skills_come_when_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "AGENTS.md", "Use tabs.\n");

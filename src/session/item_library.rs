@@ -108,19 +108,19 @@ impl Library for ItemLibrary<'_> {
         transcript.unwrap_or_else(|| self.read(Kind::Knowledge, id, Knowledge::parse))
     }
 
-    /// `AGENTS.md`, else `CLAUDE.md`: the person's beside their items, then the project's.
+    /// `AGENTS.md`, else `CLAUDE.md`: the person's beside their items, then those of the repository above the project, the
+    /// outermost first, then the project's.
     fn files(&self) -> Vec<ProjectFile> {
         let mut found = Vec::new();
         for (root, folder) in self.folders() {
-            let below = if root.space == Space::User { ".ai/" } else { "" };
-            for name in ["AGENTS.md", "CLAUDE.md"] {
-                let path = format!("{below}{name}");
-                if folder.join(&path).symlink_metadata().is_ok() {
-                    let text = read_inside(folder, &path);
-                    found.push(ProjectFile { space: root.space, path, text });
-                    break;
-                }
+            if root.space == Space::User {
+                found.extend(words_of(folder, ".ai/", "", root.space));
+                continue;
             }
+            let above = above_in_repository(folder);
+            let outer = above.iter().enumerate().rev();
+            found.extend(outer.filter_map(|(steps, outer)| words_of(outer, "", &"../".repeat(steps + 1), root.space)));
+            found.extend(words_of(folder, "", "", root.space));
         }
         found
     }
@@ -154,6 +154,22 @@ impl Library for ItemLibrary<'_> {
         });
         told.collect()
     }
+}
+
+/// The file of that kind in `folder`; `told` is how that folder is called from the project's.
+fn words_of(folder: &Path, below: &str, told: &str, space: Space) -> Option<ProjectFile> {
+    let names = ["AGENTS.md", "CLAUDE.md"].map(|name| format!("{below}{name}"));
+    let name = names.into_iter().find(|name| folder.join(name).symlink_metadata().is_ok())?;
+    let text = read_inside(folder, &name);
+    Some(ProjectFile { space, path: format!("{told}{name}"), text })
+}
+
+/// The folders between a project and the root of the repository that it is a part of, which is the last of them; none where it
+/// is that root itself, or of none.
+fn above_in_repository(project: &Path) -> Vec<&Path> {
+    let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let Some(depth) = project.ancestors().position(|folder| is_root(&folder)) else { return Vec::new() };
+    project.ancestors().skip(1).take(depth).collect()
 }
 
 /// The text at `path` below `folder`, which no link may lead out of.
