@@ -4,10 +4,13 @@
 
 use crate::support::terminal::{Home, key, poll, write};
 use levain::tools::sandbox::Offered;
+use portable_pty::{PtySize, native_pty_system};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -39,8 +42,41 @@ impl Project {
         project
     }
 
+    fn arguments(&self) -> [&str; 7] {
+        ["run", "--json", "--model", &self.model, "--directive", "x", "go"]
+    }
+
     fn command(&self) -> Command {
-        self.home.levain(&["run", "--json", "--model", &self.model, "--directive", "x", "go"])
+        self.home.levain(&self.arguments())
+    }
+
+    /// What each call came to where the program is started in this way; nothing where it cannot be.
+    fn run_by(&self, starter: Starter) -> Option<Vec<Outcome>> {
+        let words: &[&str] = match starter {
+            Starter::Directly => return Some(self.run().0),
+            Starter::WithoutMounts => &["--bounding-set=-sys_admin", "--inh-caps=-sys_admin"],
+            Starter::AsNobody => &["--reuid=65534", "--regid=65534", "--clear-groups"],
+        };
+        let plain = self.command();
+        let setpriv = |program: &OsStr| {
+            let mut command = Command::new("setpriv");
+            command.args(words).arg(program).env_clear().envs(self.home.environment()).env("PATH", "/usr/bin:/bin");
+            command.stdin(Stdio::null());
+            command
+        };
+        let reachable = setpriv(OsStr::new("test")).arg("-x").arg(plain.get_program()).output();
+        if !rustix::process::geteuid().is_root() || !reachable.is_ok_and(|output| output.status.success()) {
+            return None;
+        }
+        if starter == Starter::AsNobody {
+            let owned = Command::new("chown").args(["-R", "65534:65534"]).arg(self.home.path()).status();
+            assert!(owned.unwrap().success());
+        }
+        let mut command = setpriv(plain.get_program());
+        let Output { stderr, .. } = command.args(plain.get_args()).current_dir(self.home.project()).output().unwrap();
+        let outcomes = self.outcomes();
+        assert!(!outcomes.is_empty(), "{}", String::from_utf8_lossy(&stderr));
+        Some(outcomes)
     }
 
     /// What each call came to, in order, and how the run ended.
@@ -68,6 +104,17 @@ impl Project {
         results.map(outcome).collect()
     }
 }
+
+/// How the program is started. The last two are for tests that root runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Starter {
+    Directly,
+    /// By root, who may mount nothing: Landlock is alone then.
+    WithoutMounts,
+    AsNobody,
+}
+
+const STARTERS: [Starter; 3] = [Starter::Directly, Starter::WithoutMounts, Starter::AsNobody];
 
 #[derive(Debug)]
 struct Outcome {
@@ -174,8 +221,7 @@ fn every_way_out_is_refused() {
     }
     write(&home.path().join("home/.ssh/id_test"), "the-secret-key");
     write(&home.config().join("credentials.toml"), "# the-secret-key\n");
-    fs::set_permissions(home.config().join("credentials.toml"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
-        .unwrap();
+    fs::set_permissions(home.config().join("credentials.toml"), PermissionsExt::from_mode(0o600)).unwrap();
     symlink(home.path(), folder.join("link")).unwrap();
     symlink("../home/.ssh/id_test", folder.join("secret-link")).unwrap();
     let (outcomes, code) = project.run();
@@ -219,6 +265,53 @@ fn what_is_inside_works_without_a_question() {
     let confined = |event: &Value| event["event_type"] == "tool_call_start" && event["payload"]["confined"] == true;
     assert_eq!(project.events().iter().filter(|event| confined(event)).count(), scripts.len());
     project.home.wait_until_quiet();
+}
+
+/// Those of other programs, and the one that levain itself runs in.
+#[test]
+fn terminals_of_the_person_are_out_of_reach_and_its_own_work() {
+    if without_a_sandbox() {
+        return;
+    }
+    let terminal = native_pty_system().openpty(PtySize::default()).unwrap();
+    let name = terminal.master.tty_name().unwrap();
+    terminal.master.take_writer().unwrap().write_all(b"typed\n").unwrap();
+    let scripts = [
+        format!("printf painted > {} && echo out", name.display()),
+        format!("timeout 1 head -c 5 {} && echo out", name.display()),
+        "printf painted > /dev/tty && echo out".to_owned(),
+        "ls /dev/pts/[0-9]* && echo out".to_owned(),
+        "head -c 1 /dev/console /dev/tty0 /dev/kmsg; test -r /dev/null && echo x > /dev/null && echo harmless"
+            .to_owned(),
+        "python3 -c 'import pty; pty.spawn([\"tty\"]); pty.spawn([\"sh\", \"-c\", \"echo spawned > /dev/tty\"])'"
+            .to_owned(),
+        "ls / > /dev/null && echo listed".to_owned(),
+    ];
+    for starter in STARTERS {
+        let project = Project::new(SANDBOXED, &commands(&scripts));
+        fs::set_permissions(&name, PermissionsExt::from_mode(0o666)).unwrap();
+        let Some(outcomes) = project.run_by(starter) else { continue };
+        assert_eq!(outcomes.len(), scripts.len());
+        for outcome in &outcomes {
+            let is_out = outcome.output.contains("typed") || outcome.output.lines().any(|line| line == "out");
+            assert!(!is_out, "{starter:?}: {outcome:?}");
+        }
+        assert!(outcomes[4].output.lines().any(|line| line == "harmless"), "{starter:?}: {outcomes:?}");
+        // Where nothing can be mounted it makes none, and lists no folder with something hidden below.
+        let (own, listed) = (&outcomes[5].output, outcomes[6].output.trim() == "listed");
+        let makes_its_own = own.contains("/dev/pts/0") && own.contains("spawned");
+        let mounts = starter != Starter::WithoutMounts;
+        assert_eq!((makes_its_own, listed), (mounts, mounts), "{starter:?}: {outcomes:?}");
+    }
+    let project = Project::new(SANDBOXED, &commands(&scripts));
+    let screen = project.home.levain_in_terminal(&project.arguments()).start();
+    screen.wait_exit();
+    let outcomes = project.outcomes();
+    assert!(outcomes.len() == scripts.len() && !outcomes[2].output.lines().any(|line| line == "out"), "{outcomes:?}");
+    let mut painted = Vec::new();
+    drop(terminal.slave);
+    let _end_of_a_terminal = terminal.master.try_clone_reader().unwrap().read_to_end(&mut painted);
+    assert!(!String::from_utf8_lossy(&painted).contains("painted"), "{painted:?}");
 }
 
 #[test]

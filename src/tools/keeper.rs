@@ -214,8 +214,8 @@ fn run(
 struct Confined {
     temporary: tempfile::TempDir,
     made: Vec<std::path::PathBuf>,
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
-    mounted: bool,
+    #[cfg(target_os = "linux")]
+    mounted: sandbox::Mounted,
 }
 
 impl Confined {
@@ -225,9 +225,12 @@ impl Confined {
         let made = sandbox::make(confinement);
         #[cfg(target_os = "linux")]
         let mounted = sandbox::mount(confinement, temporary.path());
-        #[cfg(not(target_os = "linux"))]
-        let mounted = false;
-        Ok(Self { temporary, made, mounted })
+        Ok(Self {
+            temporary,
+            made,
+            #[cfg(target_os = "linux")]
+            mounted,
+        })
     }
 
     fn clear(&self) {

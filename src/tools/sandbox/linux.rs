@@ -24,9 +24,23 @@ use std::path::{Path, PathBuf};
 /// What is asked of the kernel, all of it: files (devices included), TCP, signals and abstract sockets. Linux 6.12.
 const ABI_NEEDED: ABI = ABI::V6;
 
-/// Devices that commands open.
-const DEVICES: [&str; 8] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Devices that commands open. Nothing else below `/dev` is read or written: terminals of the person are there, and disks.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// The terminal of whoever opens it.
+const OWN_TERMINAL: &str = "/dev/tty";
+
+/// Where pseudo-terminals are made, and where they are then. Granted only where they are the command's own.
+const PSEUDO_TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
+
+/// What was mounted for the command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::tools) struct Mounted {
+    /// What is guarded and hidden is so by mounts.
+    places: bool,
+    /// It has pseudo-terminals of its own, and sees none of anybody else.
+    terminals: bool,
+}
 
 pub(super) fn offered() -> Offered {
     let found = "Landlock (files, TCP ports, signals) and seccomp".to_owned();
@@ -73,17 +87,22 @@ fn may_mount() -> bool {
             && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").unwrap_or(0) == 0)
 }
 
-pub(super) fn mount(confinement: &Confinement, empty: &Path) -> bool {
-    match mounted(confinement, empty) {
-        Ok(()) => true,
-        Err(error) => {
-            tracing::debug!(%error, "no mounts of its own");
-            false
-        }
-    }
+pub(super) fn mount(confinement: &Confinement, empty: &Path) -> Mounted {
+    let places = mount_places(confinement, empty).inspect_err(|error| tracing::debug!(%error, "no mounts of its own"));
+    let terminals = places.is_ok().then(mount_terminals).transpose();
+    let terminals = terminals.inspect_err(|error| tracing::debug!(%error, "no terminals of its own"));
+    Mounted { places: places.is_ok(), terminals: matches!(terminals, Ok(Some(()))) }
 }
 
-fn mounted(confinement: &Confinement, empty: &Path) -> std::io::Result<()> {
+/// Mounts terminals of the command's own over those of everybody.
+fn mount_terminals() -> std::io::Result<()> {
+    let [maker, folder] = PSEUDO_TERMINALS;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    rustix::mount::mount("devpts", folder, "devpts", flags, c"newinstance,ptmxmode=0666,mode=620")?;
+    Ok(mount_bind(Path::new(folder).join("ptmx"), maker)?)
+}
+
+fn mount_places(confinement: &Confinement, empty: &Path) -> std::io::Result<()> {
     let root = rustix::process::geteuid().is_root();
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let flags = if root { UnshareFlags::NEWNS } else { UnshareFlags::NEWNS | UnshareFlags::NEWUSER };
@@ -138,7 +157,7 @@ fn read_only(path: &Path) -> std::io::Result<()> {
     Ok(mount_remount(path, flags, "")?)
 }
 
-pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: bool) -> Result<(), String> {
+pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<(), String> {
     let status = files(confinement, own, mounted).map_err(|error| format!("Landlock: {error}"))?;
     if status != RulesetStatus::FullyEnforced {
         return Err("Landlock: the kernel does not enforce all of it".to_owned());
@@ -151,7 +170,7 @@ pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: bool) -> R
 
 type Failed = Box<dyn std::error::Error>;
 
-fn files(confinement: &Confinement, own: &Path, mounted: bool) -> Result<RulesetStatus, Failed> {
+fn files(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<RulesetStatus, Failed> {
     let read = AccessFs::from_read(ABI_NEEDED);
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let all = AccessFs::from_all(ABI_NEEDED) & !devices;
@@ -163,13 +182,22 @@ fn files(confinement: &Confinement, own: &Path, mounted: bool) -> Result<Ruleset
     let nothing: &[PathBuf] = &[];
     // Who may write below a folder reads below it, so what is hidden is left out there, too.
     let kept = [confinement.guarded.as_slice(), confinement.hidden.as_slice()].concat();
-    let (hidden, kept) = if mounted { (nothing, nothing) } else { (confinement.hidden.as_slice(), kept.as_slice()) };
-    rules = grant(rules, Path::new("/"), read, hidden)?;
+    let (hidden, mut kept) = if mounted.places { (nothing, Vec::new()) } else { (confinement.hidden.as_slice(), kept) };
+    if !mounted.terminals {
+        kept.extend(PSEUDO_TERMINALS.map(PathBuf::from));
+    }
+    let unread = [hidden, &[PathBuf::from("/dev")]].concat();
+    rules = grant(rules, Path::new("/"), read, &unread)?;
+    if mounted.places {
+        // What is hidden has mounts over it, so everything may be listed.
+        rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into(), nothing)?;
+    }
+    rules = grant(rules, Path::new("/dev/shm"), read, hidden)?;
     for folder in &confinement.write {
-        rules = grant(rules, folder, all, kept)?;
+        rules = grant(rules, folder, all, &kept)?;
     }
     rules = grant(rules, own, all, nothing)?;
-    for device in DEVICES {
+    for device in opened_by_commands(mounted) {
         let write = read | AccessFs::WriteFile | AccessFs::IoctlDev;
         rules = grant(rules, Path::new(device), write, nothing)?;
     }
@@ -177,6 +205,18 @@ fn files(confinement: &Confinement, own: &Path, mounted: bool) -> Result<Ruleset
         rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     Ok(rules.restrict_self()?.ruleset)
+}
+
+fn opened_by_commands(mounted: Mounted) -> Vec<&'static str> {
+    let mut devices = DEVICES.to_vec();
+    // A terminal that this process has is the person's. Without one a command opens only what it made itself.
+    if fs::File::open(OWN_TERMINAL).is_err() {
+        devices.push(OWN_TERMINAL);
+    }
+    if mounted.terminals {
+        devices.extend(PSEUDO_TERMINALS);
+    }
+    devices
 }
 
 /// Grants `access` to what lies below `path`, but for what is in `except`. Links are followed by whoever uses them and

@@ -7,6 +7,9 @@
 #[cfg(target_os = "linux")]
 mod linux;
 
+#[cfg(target_os = "linux")]
+pub(super) use linux::Mounted;
+
 use crate::domain::SandboxMode;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -189,14 +192,14 @@ pub(super) fn clear(made: &[PathBuf]) {
 /// # Errors
 /// What could not be enforced, in words. Nothing may be started then.
 #[cfg(target_os = "linux")]
-pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: bool) -> Result<(), String> {
+pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<(), String> {
     linux::enforce(confinement, own, mounted)
 }
 
 /// Makes what is guarded and hidden so by mounts of this process alone, where the system lets it. Asked before the process
 /// has a second thread. Without it less can be written: nothing new directly in a folder that holds something guarded.
 #[cfg(target_os = "linux")]
-pub(super) fn mount(confinement: &Confinement, empty: &Path) -> bool {
+pub(super) fn mount(confinement: &Confinement, empty: &Path) -> Mounted {
     linux::mount(confinement, empty)
 }
 
@@ -208,8 +211,8 @@ pub(super) fn profile(confinement: &Confinement, own: &Path) -> String {
     let quoted = |path: &Path| format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from(
         "(version 1)\n(deny default)\n(allow process*)\n(allow sysctl-read)\n(allow mach-lookup)\n(allow signal (target \
-         same-sandbox))\n(allow file-read*)\n(allow file-write-data (literal \"/dev/null\") (literal \"/dev/zero\") \
-         (literal \"/dev/tty\"))\n",
+         same-sandbox))\n(allow file-read*)\n(allow file-write-data (literal \"/dev/null\") (literal \"/dev/zero\"))\n\
+         (deny file-read* file-write* (regex #\"^/dev/(tty|pty|console)\"))\n",
     );
     let mut rule = |what: &str, path: &Path| {
         // Writing to a text cannot fail.
