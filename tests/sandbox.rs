@@ -3,17 +3,19 @@
 //! Where the kernel has no sandbox that holds, these tests look that nothing is taken for confined instead.
 
 use crate::support::terminal::{Home, key, poll, write};
-use levain::tools::sandbox::Offered;
+use levain::domain::SandboxMode;
+use levain::tools::sandbox::{Confinement, Offered, Sandbox};
 use portable_pty::{PtySize, native_pty_system};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A project whose directive `x` grants bash on these terms, and a model that runs `commands` one after the other.
 struct Project {
@@ -123,6 +125,49 @@ struct Outcome {
 }
 
 const SANDBOXED: &str = "<execute sandbox=\"true\"><tool>rye/bash</tool></execute>";
+
+/// A command under a keeper of its own, held to what `sandbox` allows. It ends when its input closes.
+fn kept(home: &Home, confinement: &Confinement, script: &str) -> Child {
+    let mut command = home.levain(&["keep", "bash", "-c", script]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let line = json!({ "input": "nothing", "confinement": confinement });
+    writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    child
+}
+
+/// What it printed, when it has ended by itself.
+fn printed(mut child: Child) -> String {
+    let input = child.stdin.take();
+    let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
+    drop(input);
+    String::from_utf8([stdout, stderr].concat()).unwrap()
+}
+
+fn sandbox_of(home: &Home) -> Sandbox {
+    let own = vec![home.config()];
+    Sandbox { mode: SandboxMode::Auto, root: home.project(), home: home.home(), own }
+}
+
+/// What is in the folder, with what is in the folders of that.
+fn all_below(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .flat_map(|path| if path.is_dir() { all_below(&path) } else { BTreeSet::new() }.into_iter().chain([path]))
+        .collect()
+}
+
+fn git(folder: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=n", "-c", "user.email=n@example.org"]).args(words).current_dir(folder);
+    let Output { status, stdout, stderr } = command.env("HOME", folder).output().unwrap();
+    assert!(status.success(), "git {words:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+fn is_out(outcome: &Outcome) -> bool {
+    outcome.output.lines().any(|line| line.trim() == "out")
+}
 
 fn commands(all: &[String]) -> Vec<Value> {
     all.iter().map(|command| json!({ "command": command })).collect()
@@ -312,6 +357,49 @@ fn terminals_of_the_person_are_out_of_reach_and_its_own_work() {
     drop(terminal.slave);
     let _end_of_a_terminal = terminal.master.try_clone_reader().unwrap().read_to_end(&mut painted);
     assert!(!String::from_utf8_lossy(&painted).contains("painted"), "{painted:?}");
+}
+
+#[test]
+fn what_is_made_to_guard_it_goes_with_the_command() {
+    if without_a_sandbox() {
+        return;
+    }
+    let scripts = ["true", "echo ../evil > .git/commondir && echo out", "mkdir .git/refs && echo out", "ls -a"];
+    for starter in STARTERS {
+        let project = Project::new(SANDBOXED, &commands(&scripts.map(str::to_owned)));
+        let folder = project.home.project();
+        let Some(outcomes) = project.run_by(starter) else { continue };
+        assert!(outcomes.len() == scripts.len() && !outcomes.iter().any(is_out), "{starter:?}: {outcomes:?}");
+        assert!(!outcomes[0].failed && outcomes[0].output.trim() == "(no output)", "{starter:?}: {outcomes:?}");
+        assert!(folder.join(".git").symlink_metadata().is_err(), "{starter:?}: a repository is left");
+
+        let project = Project::new(SANDBOXED, &commands(&["true".to_owned()]));
+        let folder = project.home.project();
+        git(&folder, &["init", "-q"]);
+        let before = all_below(&folder.join(".git"));
+        let outcomes = project.run_by(starter).unwrap();
+        assert_eq!(outcomes[0].output.trim(), "(no output)", "{starter:?}");
+        assert_eq!(all_below(&folder.join(".git")), before, "{starter:?}");
+    }
+}
+
+/// A file that is taken away takes mounts over it with it, those of others too.
+#[test]
+fn a_command_that_ends_leaves_others_of_the_project_guarded() {
+    if !Offered::here().holds() {
+        return;
+    }
+    let home = Home::new();
+    let confinement = sandbox_of(&home).confinement(&[], &[]);
+    fs::create_dir(home.project().join("src")).unwrap();
+    let script = "touch src/begun; until [ -e src/go ]; do sleep 0.02; done; mkdir -p .git/refs && echo out";
+    let long = kept(&home, &confinement, script);
+    poll("it runs", || home.project().join("src/begun").exists());
+    assert_eq!(printed(kept(&home, &confinement, "true")), "");
+    fs::write(home.project().join("src/go"), "").unwrap();
+    let said = printed(long);
+    assert!(!said.lines().any(|line| line == "out"), "{said}");
+    assert!(!home.project().join(".git").exists());
 }
 
 #[test]

@@ -178,7 +178,10 @@ enum Subcommands {
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    match keeper::answer() {
+    let tell = |line: &str| {
+        let _gone = writeln!(people::err(), "{line}");
+    };
+    match keeper::answer(tell) {
         Some(Ok(code)) => return code,
         Some(Err(why)) => {
             // It is the command's output for whoever waits for that.

@@ -15,6 +15,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process_group, setrlimit, wait};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -79,14 +80,15 @@ pub(super) struct Report {
     pub(super) again: bool,
 }
 
-/// Answers in the place of the program if it was called as a keeper: before anything else, since a command waits.
+/// Answers in the place of the program if it was called as a keeper: before anything else, since a command waits. What its
+/// sandbox leaves goes to `tell`, a line at a time.
 ///
 /// # Errors
 /// Why the command was not started; the keeper ends with [`NOT_STARTED`] then.
 #[must_use]
-pub fn answer() -> Option<Result<ExitCode, String>> {
+pub fn answer(tell: impl FnMut(&str)) -> Option<Result<ExitCode, String>> {
     let mut words = std::env::args_os().skip(1);
-    (words.next()? == WORD).then(|| keep(words.collect()))
+    (words.next()? == WORD).then(|| keep(words.collect(), tell))
 }
 
 /// What tells a keeper that somebody has ended, and that it was sent a signal to pass on.
@@ -95,7 +97,7 @@ struct Signals {
     asked: Vec<(UnixStream, Signal)>,
 }
 
-fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
+fn keep(command: Vec<OsString>, tell: impl FnMut(&str)) -> Result<ExitCode, String> {
     let told = |error: io::Error| error.to_string();
     // Whoever calls may have called ahead, so all that can be done before the line is.
     let _core = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -116,7 +118,7 @@ fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
         command.stdin(if input == Input::Nothing { Stdio::null() } else { Stdio::piped() });
     };
     let begun = |pipe| feed(input, pipe);
-    let (status, _) = run(command, redirect, confinement.as_ref(), begun, (input, &signals))?;
+    let (status, _) = run(command, redirect, confinement.as_ref(), begun, (input, &signals, tell))?;
     Ok(leave(status))
 }
 
@@ -136,6 +138,10 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
         let Some((line, fds)) = received? else { return Ok(ExitCode::SUCCESS) };
         let Order { words, folder, confinement } = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
         let [input, output, errors] = fds;
+        let mut beside = File::from(errors.try_clone().map_err(told)?);
+        let tell = move |line: &str| {
+            let _nobody_reads = writeln!(beside, "{line}");
+        };
         let redirect = |command: &mut Command| {
             command.current_dir(folder).stdin(input).stdout(output).stderr(errors);
         };
@@ -144,7 +150,7 @@ fn serve(signals: &Signals) -> Result<ExitCode, String> {
             drain(asked);
         }
         let words = words.into_iter().map(OsString::from).collect();
-        let ran = run(words, redirect, confinement.as_ref(), |_| {}, (Input::Nothing, signals));
+        let ran = run(words, redirect, confinement.as_ref(), |_| {}, (Input::Nothing, signals, tell));
         let again = serves_again(confinement.as_ref()) && ran.as_ref().map_or(true, |(_, all_gone)| *all_gone);
         let ended = match ran {
             Ok((status, _)) => status.map(WaitStatus::as_raw).ok_or("waiting for the command failed".to_owned()),
@@ -191,13 +197,14 @@ fn receive(socket: &UnixStream) -> io::Result<Option<(Vec<u8>, [OwnedFd; 3])>> {
     Ok(Some((line, fds)))
 }
 
-/// Runs a command to its end, and ends what it leaves. Answers how it ended, and whether all is gone.
+/// Runs a command to its end, and ends what it leaves. Answers how it ended, and whether all is gone. What its sandbox leaves
+/// is told beside its output.
 fn run(
     words: Vec<OsString>,
     redirect: impl FnOnce(&mut Command),
     confinement: Option<&Confinement>,
     begun: impl FnOnce(Option<ChildStdin>),
-    (input, signals): (Input, &Signals),
+    (input, signals, mut tell): (Input, &Signals, impl FnMut(&str)),
 ) -> Result<(Option<WaitStatus>, bool), String> {
     let confined = confinement.map(Confined::prepare).transpose()?;
     let started = start(words, redirect, confinement, confined.as_ref());
@@ -206,36 +213,45 @@ fn run(
         let status = watch(pid, input, signals);
         (status, end_all(pid))
     });
-    confined.iter().for_each(Confined::clear);
+    let all_gone = ran.as_ref().map_or(true, |(_, all_gone)| *all_gone);
+    for left in confined.map(|confined| confined.clear(all_gone)).unwrap_or_default() {
+        tell(&format!("The sandbox could not clear up: {left}"));
+    }
     ran
 }
 
 /// What is made for a confined command and goes with it.
 struct Confined {
     temporary: tempfile::TempDir,
-    made: Vec<std::path::PathBuf>,
     #[cfg(target_os = "linux")]
-    mounted: sandbox::Mounted,
+    held: sandbox::Held,
 }
 
 impl Confined {
     fn prepare(confinement: &Confinement) -> Result<Self, String> {
         let temporary = tempfile::Builder::new().prefix("levain-").tempdir();
         let temporary = temporary.map_err(|error| format!("its temporary folder cannot be made: {error}"))?;
-        let made = sandbox::make(confinement);
         #[cfg(target_os = "linux")]
-        let mounted = sandbox::mount(confinement, temporary.path());
+        let held = sandbox::hold(confinement, temporary.path());
+        #[cfg(not(target_os = "linux"))]
+        let _its_profile_says_all = confinement;
         Ok(Self {
             temporary,
-            made,
             #[cfg(target_os = "linux")]
-            mounted,
+            held,
         })
     }
 
-    fn clear(&self) {
+    /// Answers what is left, in words. Whoever is not gone is still held to what is mounted.
+    fn clear(self, all_gone: bool) -> Vec<String> {
         let _gone = std::fs::remove_dir_all(self.temporary.path());
-        sandbox::clear(&self.made);
+        if !all_gone {
+            return vec!["processes of the command are left, so what guards the project from them stays".to_owned()];
+        }
+        #[cfg(target_os = "linux")]
+        return self.held.clear();
+        #[cfg(not(target_os = "linux"))]
+        Vec::new()
     }
 }
 
@@ -274,7 +290,7 @@ fn start(
     let mut go = || {
         #[cfg(target_os = "linux")]
         if let Some((confinement, confined)) = confinement.zip(confined) {
-            let enforced = sandbox::enforce(confinement, confined.temporary.path(), confined.mounted);
+            let enforced = sandbox::enforce(confinement, confined.temporary.path(), &confined.held);
             enforced.map_err(|why| format!("the sandbox cannot be enforced: {why}"))?;
         }
         command.spawn().map_err(|error| format!("{}: {error}", program.to_string_lossy()))

@@ -6,12 +6,15 @@
 //! entry by entry. Then nothing new can be made directly in it. With mounts it can, and Landlock keeps them as they are:
 //! no confined process mounts anything.
 
+use super::placeholder::{Placeholders, stays_missing};
 use super::{Confinement, Offered};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath, PathFd,
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
-use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount_bind, mount_change, mount_remount, unmount,
+};
 use rustix::thread::UnshareFlags;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -33,13 +36,23 @@ const OWN_TERMINAL: &str = "/dev/tty";
 /// Where pseudo-terminals are made, and where they are then. Granted only where they are the command's own.
 const PSEUDO_TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
 
-/// What was mounted for the command.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::tools) struct Mounted {
-    /// What is guarded and hidden is so by mounts.
-    places: bool,
+/// What is made for a command and goes with it.
+#[derive(Debug)]
+pub(in crate::tools) struct Held {
+    /// Nothing where what is guarded and hidden is not so by mounts.
+    places: Option<Places>,
     /// It has pseudo-terminals of its own, and sees none of anybody else.
     terminals: bool,
+    /// What could not be taken away again before it was started, in words.
+    left: Vec<String>,
+}
+
+/// What is guarded and hidden by mounts.
+#[derive(Debug)]
+struct Places {
+    placeholders: Placeholders,
+    /// Where something is mounted, in order.
+    mounts: Vec<PathBuf>,
 }
 
 pub(super) fn offered() -> Offered {
@@ -78,7 +91,7 @@ fn knows_signals() -> bool {
     strict().scope(Scope::from_all(ABI_NEEDED)).and_then(Ruleset::create).is_ok()
 }
 
-/// Whether mounts of one's own look possible; [`mount`] tells for sure.
+/// Whether mounts of one's own look possible; [`hold`] tells for sure.
 fn may_mount() -> bool {
     let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     rustix::process::geteuid().is_root()
@@ -87,11 +100,22 @@ fn may_mount() -> bool {
             && number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").unwrap_or(0) == 0)
 }
 
-pub(super) fn mount(confinement: &Confinement, empty: &Path) -> Mounted {
-    let places = mount_places(confinement, empty).inspect_err(|error| tracing::debug!(%error, "no mounts of its own"));
-    let terminals = places.is_ok().then(mount_terminals).transpose();
-    let terminals = terminals.inspect_err(|error| tracing::debug!(%error, "no terminals of its own"));
-    Mounted { places: places.is_ok(), terminals: matches!(terminals, Ok(Some(()))) }
+pub(super) fn hold(confinement: &Confinement, empty: &Path) -> Held {
+    let mut left = Vec::new();
+    let places = set_apart().and_then(|()| Places::make(confinement, empty, &mut left));
+    let places = places.inspect_err(|error| tracing::debug!(%error, "no mounts of its own")).ok();
+    let terminals = places.is_some()
+        && mount_terminals().inspect_err(|error| tracing::debug!(%error, "no terminals of its own")).is_ok();
+    Held { places, terminals, left }
+}
+
+impl Held {
+    /// Takes away what was made, with everything mounted over it: in this process that keeps it from being taken away.
+    /// Answers what is left, in words.
+    pub(in crate::tools) fn clear(self) -> Vec<String> {
+        let cleared = self.places.map(Places::clear).unwrap_or_default();
+        [self.left, cleared].concat()
+    }
 }
 
 /// Mounts terminals of the command's own over those of everybody.
@@ -102,7 +126,8 @@ fn mount_terminals() -> std::io::Result<()> {
     Ok(mount_bind(Path::new(folder).join("ptmx"), maker)?)
 }
 
-fn mount_places(confinement: &Confinement, empty: &Path) -> std::io::Result<()> {
+/// Gives this process mounts of its own.
+fn set_apart() -> std::io::Result<()> {
     let root = rustix::process::geteuid().is_root();
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let flags = if root { UnshareFlags::NEWNS } else { UnshareFlags::NEWNS | UnshareFlags::NEWUSER };
@@ -113,28 +138,62 @@ fn mount_places(confinement: &Confinement, empty: &Path) -> std::io::Result<()> 
         fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
         fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     }
-    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
-    let within = |path: &Path| confinement.write.iter().any(|folder| path.starts_with(folder));
-    let guarded: Vec<&PathBuf> = confinement.guarded.iter().filter(|path| within(path)).collect();
-    // A folder that holds something guarded could be put aside and made again: what is mounted cannot be.
-    let mut holders: Vec<&Path> = guarded.iter().filter_map(|path| path.parent()).collect();
-    holders.retain(|folder| !confinement.write.iter().any(|written| written == folder));
-    holders.dedup();
-    for folder in holders.into_iter().filter(|folder| folder.is_dir()) {
-        mount_bind(folder, folder)?;
+    Ok(mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
+}
+
+impl Places {
+    fn make(confinement: &Confinement, empty: &Path, left: &mut Vec<String>) -> std::io::Result<Self> {
+        let within = |path: &Path| confinement.write.iter().any(|folder| path.starts_with(folder));
+        let guarded: Vec<&Path> =
+            confinement.guarded.iter().map(PathBuf::as_path).filter(|path| within(path)).collect();
+        let placeholders = Placeholders::make(guarded.iter().copied())?;
+        let mut made = Self { placeholders, mounts: Vec::new() };
+        if let Err(error) = made.mount(&guarded, confinement, empty) {
+            left.extend(made.clear());
+            return Err(error);
+        }
+        Ok(made)
     }
-    for path in guarded.into_iter().filter(|path| path.exists()) {
-        mount_bind(path.as_path(), path.as_path())?;
-        read_only(path)?;
+
+    fn mount(&mut self, guarded: &[&Path], confinement: &Confinement, empty: &Path) -> std::io::Result<()> {
+        // A folder that holds something guarded could be put aside and made again: what is mounted cannot be.
+        let mut holders: Vec<&Path> = guarded.iter().filter_map(|path| path.parent()).collect();
+        holders.retain(|folder| !confinement.write.iter().any(|written| written == folder));
+        holders.dedup();
+        for folder in holders.into_iter().filter(|folder| folder.is_dir()) {
+            self.bind(folder, folder)?;
+        }
+        for path in guarded.iter().filter(|path| !stays_missing(path)) {
+            self.bind(path, path)?;
+            read_only(path)?;
+        }
+        let nothing = empty.join("nothing");
+        fs::create_dir_all(&nothing)?;
+        for path in &confinement.hidden {
+            self.bind(if path.is_dir() { &nothing } else { Path::new("/dev/null") }, path)?;
+            read_only(path)?;
+        }
+        Ok(())
     }
-    let nothing = empty.join("nothing");
-    fs::create_dir_all(&nothing)?;
-    for path in &confinement.hidden {
-        let over = if path.is_dir() { nothing.as_path() } else { Path::new("/dev/null") };
-        mount_bind(over, path.as_path())?;
-        read_only(path)?;
+
+    fn bind(&mut self, what: &Path, over: &Path) -> std::io::Result<()> {
+        mount_bind(what, over)?;
+        self.mounts.push(over.to_owned());
+        Ok(())
     }
-    Ok(())
+
+    fn clear(self) -> Vec<String> {
+        let mut left = Vec::new();
+        // What is mounted below another mount goes with that.
+        let is_below = |path: &Path| self.mounts.iter().any(|other| other != path && path.starts_with(other));
+        for path in self.mounts.iter().rev().filter(|path| !is_below(path)) {
+            if let Err(error) = unmount(path.as_path(), UnmountFlags::DETACH | UnmountFlags::NOFOLLOW) {
+                left.push(format!("the mount at {} is left: {error}", path.display()));
+            }
+        }
+        left.extend(self.placeholders.clear());
+        left
+    }
 }
 
 /// Makes the mount at `path` one that cannot be written. What the mount below it forbids stays forbidden, or the kernel
@@ -157,8 +216,8 @@ fn read_only(path: &Path) -> std::io::Result<()> {
     Ok(mount_remount(path, flags, "")?)
 }
 
-pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<(), String> {
-    let status = files(confinement, own, mounted).map_err(|error| format!("Landlock: {error}"))?;
+pub(super) fn enforce(confinement: &Confinement, own: &Path, held: &Held) -> Result<(), String> {
+    let status = files(confinement, own, held).map_err(|error| format!("Landlock: {error}"))?;
     if status != RulesetStatus::FullyEnforced {
         return Err("Landlock: the kernel does not enforce all of it".to_owned());
     }
@@ -170,7 +229,7 @@ pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: Mounted) -
 
 type Failed = Box<dyn std::error::Error>;
 
-fn files(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<RulesetStatus, Failed> {
+fn files(confinement: &Confinement, own: &Path, held: &Held) -> Result<RulesetStatus, Failed> {
     let read = AccessFs::from_read(ABI_NEEDED);
     let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let all = AccessFs::from_all(ABI_NEEDED) & !devices;
@@ -182,13 +241,14 @@ fn files(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<Rule
     let nothing: &[PathBuf] = &[];
     // Who may write below a folder reads below it, so what is hidden is left out there, too.
     let kept = [confinement.guarded.as_slice(), confinement.hidden.as_slice()].concat();
-    let (hidden, mut kept) = if mounted.places { (nothing, Vec::new()) } else { (confinement.hidden.as_slice(), kept) };
-    if !mounted.terminals {
+    let (hidden, mut kept) =
+        if held.places.is_some() { (nothing, Vec::new()) } else { (confinement.hidden.as_slice(), kept) };
+    if !held.terminals {
         kept.extend(PSEUDO_TERMINALS.map(PathBuf::from));
     }
     let unread = [hidden, &[PathBuf::from("/dev")]].concat();
     rules = grant(rules, Path::new("/"), read, &unread)?;
-    if mounted.places {
+    if held.places.is_some() {
         // What is hidden has mounts over it, so everything may be listed.
         rules = grant(rules, Path::new("/"), AccessFs::ReadDir.into(), nothing)?;
     }
@@ -197,7 +257,7 @@ fn files(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<Rule
         rules = grant(rules, folder, all, &kept)?;
     }
     rules = grant(rules, own, all, nothing)?;
-    for device in opened_by_commands(mounted) {
+    for device in opened_by_commands(held) {
         let write = read | AccessFs::WriteFile | AccessFs::IoctlDev;
         rules = grant(rules, Path::new(device), write, nothing)?;
     }
@@ -207,13 +267,13 @@ fn files(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<Rule
     Ok(rules.restrict_self()?.ruleset)
 }
 
-fn opened_by_commands(mounted: Mounted) -> Vec<&'static str> {
+fn opened_by_commands(held: &Held) -> Vec<&'static str> {
     let mut devices = DEVICES.to_vec();
     // A terminal that this process has is the person's. Without one a command opens only what it made itself.
     if fs::File::open(OWN_TERMINAL).is_err() {
         devices.push(OWN_TERMINAL);
     }
-    if mounted.terminals {
+    if held.terminals {
         devices.extend(PSEUDO_TERMINALS);
     }
     devices

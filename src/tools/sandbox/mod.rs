@@ -6,9 +6,11 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod placeholder;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::Mounted;
+pub(super) use linux::Held;
 
 use crate::domain::SandboxMode;
 use serde::{Deserialize, Serialize};
@@ -123,7 +125,7 @@ impl Sandbox {
         let root = real(self.root.clone());
         let own: Vec<PathBuf> = self.own.iter().cloned().map(real).collect();
         // Without a repository there is none to be made whose hooks somebody else would run.
-        let has_repository = root.join(".git").is_dir();
+        let has_repository = root.join(".git/HEAD").symlink_metadata().is_ok();
         let guarded = |path: &&&str| has_repository || !path.starts_with(".git/");
         let mut guards: Vec<PathBuf> = GUARDED.iter().filter(guarded).map(|path| root.join(path)).collect();
         if !has_repository {
@@ -166,41 +168,20 @@ pub fn refusal(output: &str, confinement: &Confinement) -> Option<String> {
     ))
 }
 
-/// Makes what is guarded and is not there, so that it can be guarded, and returns it. It is taken away again by
-/// [`clear`].
-pub(super) fn make(confinement: &Confinement) -> Vec<PathBuf> {
-    let within = |path: &&PathBuf| confinement.write.iter().any(|folder| path.starts_with(folder));
-    let absent = confinement.guarded.iter().filter(within).filter(|path| path.symlink_metadata().is_err());
-    let is_file = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("config"));
-    let made = absent.filter(|path| {
-        let made = if is_file(path) { std::fs::File::create_new(path).map(drop) } else { std::fs::create_dir(path) };
-        made.is_ok()
-    });
-    made.cloned().collect()
-}
-
-/// Takes away what [`make`] made, where nobody put anything into it meanwhile.
-pub(super) fn clear(made: &[PathBuf]) {
-    for path in made.iter().rev() {
-        let empty = path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0);
-        let _in_use = if empty { std::fs::remove_file(path) } else { std::fs::remove_dir(path) };
-    }
-}
-
 /// Holds what the calling thread starts from now on to `confinement`.
 ///
 /// # Errors
 /// What could not be enforced, in words. Nothing may be started then.
 #[cfg(target_os = "linux")]
-pub(super) fn enforce(confinement: &Confinement, own: &Path, mounted: Mounted) -> Result<(), String> {
-    linux::enforce(confinement, own, mounted)
+pub(super) fn enforce(confinement: &Confinement, own: &Path, held: &Held) -> Result<(), String> {
+    linux::enforce(confinement, own, held)
 }
 
 /// Makes what is guarded and hidden so by mounts of this process alone, where the system lets it. Asked before the process
 /// has a second thread. Without it less can be written: nothing new directly in a folder that holds something guarded.
 #[cfg(target_os = "linux")]
-pub(super) fn mount(confinement: &Confinement, empty: &Path) -> Mounted {
-    linux::mount(confinement, empty)
+pub(super) fn hold(confinement: &Confinement, empty: &Path) -> Held {
+    linux::hold(confinement, empty)
 }
 
 /// The profile for `sandbox-exec` that says the same.
@@ -240,6 +221,7 @@ mod tests {
         let base = std::fs::canonicalize(folder.path()).unwrap();
         let (root, home) = (base.join("home/project"), base.join("home"));
         std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "").unwrap();
         std::fs::create_dir_all(home.join(".ssh")).unwrap();
         std::fs::create_dir_all(home.join(".config/levain")).unwrap();
         let own = vec![home.join(".config/levain")];
@@ -251,7 +233,8 @@ mod tests {
         assert!(!confinement.guarded.contains(&root.join(".git")));
         assert_eq!(confinement.hidden, [home.join(".ssh"), own[0].clone()]);
         assert_eq!(confinement.ports, [443]);
-        std::fs::remove_dir_all(root.join(".git")).unwrap();
+        // An empty folder is no repository.
+        std::fs::remove_file(root.join(".git/HEAD")).unwrap();
         assert!(sandbox.confinement(&[], &[]).guarded.contains(&root.join(".git")));
     }
 
