@@ -261,7 +261,7 @@ fn every_way_out_is_refused() {
     let scripts: Vec<String> = ways.iter().map(|(_, script)| script.clone()).collect();
     let project = Project::new(SANDBOXED, &commands(&scripts));
     let (home, folder) = (&project.home, project.home.project());
-    for path in ["src/a.txt", ".git/hooks/sample", ".git/config"] {
+    for path in ["src/a.txt", ".git/hooks/sample", ".git/config", ".git/HEAD"] {
         write(&folder.join(path), "as it was\n");
     }
     write(&home.path().join("home/.ssh/id_test"), "the-secret-key");
@@ -400,6 +400,115 @@ fn a_command_that_ends_leaves_others_of_the_project_guarded() {
     let said = printed(long);
     assert!(!said.lines().any(|line| line == "out"), "{said}");
     assert!(!home.project().join(".git").exists());
+}
+
+/// git looks for settings and hooks in the folder that `commondir` names, and runs what they say at `git status`.
+#[test]
+fn nothing_leads_git_to_settings_of_a_command() {
+    if without_a_sandbox() {
+        return;
+    }
+    let evil = "cp -r .git src/evil && git config -f src/evil/config core.fsmonitor 'touch \"$PWD/ran\"; true'; \
+                git config -f src/evil/config user.name evil";
+    let scripts = [
+        format!("{evil}; rm -f .git/commondir; echo ../src/evil > .git/commondir && echo out"),
+        "ln -sf ../src/evil/config .git/config; ln -s ../src/evil .git/worktrees && echo out".to_owned(),
+        "mkdir -p .git/worktrees/x && echo out".to_owned(),
+        "mkdir -p .git/remotes; echo 'URL: src/evil' > .git/remotes/origin && echo out".to_owned(),
+        "mkdir -p .git/branches; echo src/evil > .git/branches/origin && echo out".to_owned(),
+        "mv .git/HEAD .git/HEAD2; git config -f .git/config.worktree a.b c && echo out; mv .git/HEAD2 .git/HEAD"
+            .to_owned(),
+        "echo x > src/b.txt; git -c user.name=n -c user.email=n@example.org commit -qm second -- src/a.txt && \
+         git status --short && git log --format=%s && git worktree list | wc -l"
+            .to_owned(),
+    ];
+    for starter in STARTERS {
+        let project = Project::new(SANDBOXED, &commands(&scripts));
+        let folder = project.home.project();
+        write(&folder.join(".gitignore"), ".ai\n");
+        write(&folder.join("src/a.txt"), "first\n");
+        git(&folder, &["init", "-q"]);
+        git(&folder, &["add", ".gitignore", "src"]);
+        git(&folder, &["commit", "-qm", "first"]);
+        write(&folder.join("src/a.txt"), "second\n");
+        let Some(outcomes) = project.run_by(starter) else { continue };
+        assert!(outcomes.len() == scripts.len() && !outcomes.iter().any(is_out), "{starter:?}: {outcomes:?}");
+        if starter != Starter::WithoutMounts {
+            let said = outcomes[6].output.trim();
+            assert_eq!(
+                said.lines().collect::<Vec<_>>(),
+                ["?? src/b.txt", "?? src/evil/", "second", "first", "1"],
+                "{starter:?}"
+            );
+        }
+        // The person goes on.
+        if starter == Starter::AsNobody {
+            assert!(Command::new("chown").args(["-R", "0:0"]).arg(project.home.path()).status().unwrap().success());
+        }
+        let names = fs::read_dir(folder.join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
+        let strange = ["commondir", "worktrees", "remotes", "config.worktree"];
+        assert!(!names.into_iter().any(|name| strange.iter().any(|other| name == *other)), "{starter:?}");
+        git(&folder, &["status"]);
+        git(&folder, &["commit", "--allow-empty", "-qm", "third"]);
+        git(&folder, &["worktree", "add", "-q", "../beside"]);
+        assert!(!folder.join("ran").exists(), "{starter:?}: git ran what a command wrote");
+        assert_eq!(git(&folder, &["log", "-1", "--format=%an"]).trim(), "n");
+    }
+}
+
+/// While a command runs a `commondir` is there that names its own folder: git takes that for none.
+#[test]
+fn git_works_beside_a_confined_command() {
+    if !Offered::here().holds() {
+        return;
+    }
+    let home = Home::new();
+    let (folder, beside) = (home.project(), home.path().join("beside"));
+    git(&folder, &["init", "-q"]);
+    git(&folder, &["commit", "--allow-empty", "-qm", "first"]);
+    fs::create_dir(folder.join("src")).unwrap();
+    let script = "touch src/begun; until [ -e src/go ]; do sleep 0.02; done; mkdir .git/worktrees/own && echo out";
+    let long = kept(&home, &sandbox_of(&home).confinement(&[], &[]), script);
+    poll("it runs", || folder.join("src/begun").exists());
+    git(&folder, &["status"]);
+    git(&folder, &["commit", "--allow-empty", "-qm", "second"]);
+    git(&folder, &["worktree", "add", "-q", "../beside"]);
+    git(&beside, &["commit", "--allow-empty", "-qm", "third"]);
+    fs::write(folder.join("src/go"), "").unwrap();
+    let said = printed(long);
+    assert!(!said.lines().any(|line| line == "out") && !said.contains("clear up"), "{said}");
+    assert!(!folder.join(".git/commondir").exists());
+    assert_eq!(git(&beside, &["log", "--format=%s"]).lines().count(), 3);
+    assert_eq!(git(&folder, &["worktree", "list"]).lines().count(), 2);
+}
+
+#[test]
+fn what_leads_to_a_repository_is_guarded_and_what_it_leads_to() {
+    if !Offered::here().holds() {
+        return;
+    }
+    let home = Home::new();
+    let folder = home.project();
+    for path in [".bare/HEAD", ".bare/hooks/sample", ".bare/config", "deep/a/own/f"] {
+        write(&folder.join(path), "as it was\n");
+    }
+    let tries = "echo 'gitdir: evil' > .git && echo out; rm -f .git && echo out; mv .bare .bare2 && echo out; \
+                 echo x > .bare/hooks/sample && echo out; echo x > .bare/commondir && echo out; \
+                 mv deep deep2 && echo out; mv deep/a deep/a2 && echo out; echo x > deep/a/own/f && echo out; true";
+    for is_link in [false, true] {
+        let _none = fs::remove_file(folder.join(".git"));
+        if is_link {
+            symlink(".bare", folder.join(".git")).unwrap();
+        } else {
+            fs::write(folder.join(".git"), "gitdir: .bare\n").unwrap();
+        }
+        let mut confinement = sandbox_of(&home).confinement(&[], &[]);
+        confinement.guarded.push(fs::canonicalize(folder.join("deep/a/own")).unwrap());
+        let said = printed(kept(&home, &confinement, tries));
+        assert!(said.contains("denied") || said.contains("busy") || said.contains("Read-only"), "{said}");
+        assert!(!said.lines().any(|line| line == "out") && !said.contains("clear up"), "{said}");
+        assert_eq!(fs::read_dir(folder.join(".bare")).unwrap().count(), 3);
+    }
 }
 
 #[test]

@@ -7,20 +7,22 @@
 //! no confined process mounts anything.
 
 use super::placeholder::{Placeholders, stays_missing};
-use super::{Confinement, Offered};
+use super::{Confinement, Offered, git};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath, PathFd,
     Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
+use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount_bind, mount_change, mount_remount, unmount,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount_bind, mount_change,
+    mount_remount, move_mount, open_tree, unmount,
 };
 use rustix::thread::UnshareFlags;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -146,6 +148,10 @@ impl Places {
         let within = |path: &Path| confinement.write.iter().any(|folder| path.starts_with(folder));
         let guarded: Vec<&Path> =
             confinement.guarded.iter().map(PathBuf::as_path).filter(|path| within(path)).collect();
+        let commondirs = guarded.iter().filter(|path| path.ends_with("commondir") && path.symlink_metadata().is_err());
+        if commondirs.filter_map(|path| path.parent()).any(git::heeds_commondir) {
+            return Err(std::io::Error::other("a commondir would change what the repository's settings mean"));
+        }
         let placeholders = Placeholders::make(guarded.iter().copied())?;
         let mut made = Self { placeholders, mounts: Vec::new() };
         if let Err(error) = made.mount(&guarded, confinement, empty) {
@@ -157,15 +163,18 @@ impl Places {
 
     fn mount(&mut self, guarded: &[&Path], confinement: &Confinement, empty: &Path) -> std::io::Result<()> {
         // A folder that holds something guarded could be put aside and made again: what is mounted cannot be.
-        let mut holders: Vec<&Path> = guarded.iter().filter_map(|path| path.parent()).collect();
-        holders.retain(|folder| !confinement.write.iter().any(|written| written == folder));
-        holders.dedup();
-        for folder in holders.into_iter().filter(|folder| folder.is_dir()) {
+        let is_below = |folder: &&Path| confinement.write.iter().any(|top| *folder != top && folder.starts_with(top));
+        let holders = guarded.iter().flat_map(|path| path.ancestors().skip(1)).filter(is_below);
+        for folder in holders.collect::<BTreeSet<_>>().into_iter().filter(|folder| folder.is_dir()) {
             self.bind(folder, folder)?;
         }
         for path in guarded.iter().filter(|path| !stays_missing(path)) {
-            self.bind(path, path)?;
-            read_only(path)?;
+            if path.is_symlink() {
+                self.pin(path)?;
+            } else {
+                self.bind(path, path)?;
+                read_only(path)?;
+            }
         }
         let nothing = empty.join("nothing");
         fs::create_dir_all(&nothing)?;
@@ -179,6 +188,15 @@ impl Places {
     fn bind(&mut self, what: &Path, over: &Path) -> std::io::Result<()> {
         mount_bind(what, over)?;
         self.mounts.push(over.to_owned());
+        Ok(())
+    }
+
+    /// Keeps a link in its place. What it names is guarded by itself.
+    fn pin(&mut self, link: &Path) -> std::io::Result<()> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let tree = open_tree(CWD, link, flags | OpenTreeFlags::AT_SYMLINK_NOFOLLOW)?;
+        move_mount(tree, "", CWD, link, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+        self.mounts.push(link.to_owned());
         Ok(())
     }
 

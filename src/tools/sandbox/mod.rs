@@ -4,6 +4,7 @@
 //! kernel enforces it. Where any part of it cannot be enforced the command does not run: nothing is taken for confined that
 //! is not.
 
+mod git;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
@@ -28,9 +29,6 @@ pub struct Confinement {
     /// TCP ports of any host that it may connect to. With none it has no network, with some it may ask for names, too.
     pub ports: Vec<u16>,
 }
-
-/// What of a project is not written by confined commands: what decides what runs later, outside of the sandbox.
-const GUARDED: [&str; 6] = [".ai", ".git/hooks", ".git/config", ".git/config.worktree", ".git/info", ".git/modules"];
 
 /// Where people and their programs keep secrets, below the home folder.
 const SECRETS: [&str; 29] = [
@@ -124,19 +122,26 @@ impl Sandbox {
         let real = |path: PathBuf| std::fs::canonicalize(&path).unwrap_or(path);
         let root = real(self.root.clone());
         let own: Vec<PathBuf> = self.own.iter().cloned().map(real).collect();
-        // Without a repository there is none to be made whose hooks somebody else would run.
-        let has_repository = root.join(".git/HEAD").symlink_metadata().is_ok();
-        let guarded = |path: &&&str| has_repository || !path.starts_with(".git/");
-        let mut guards: Vec<PathBuf> = GUARDED.iter().filter(guarded).map(|path| root.join(path)).collect();
-        if !has_repository {
-            guards.push(root.join(".git"));
-        }
-        guards.extend(own.iter().cloned());
+        let write: Vec<PathBuf> = std::iter::once(root.clone()).chain(write.iter().cloned().map(real)).collect();
+        // What decides what runs later, outside of the sandbox. Below other folders no repository is expected.
+        let is_repository = |folder: &&PathBuf| **folder == root || folder.join(".git").symlink_metadata().is_ok();
+        let mut guarded = vec![root.join(".ai")];
+        guarded.extend(write.iter().filter(is_repository).flat_map(|folder| git::guarded(folder)));
+        guarded.extend(own.iter().cloned());
+        let named: Vec<PathBuf> = guarded.iter().filter_map(|path| named_by(path)).collect();
+        guarded.extend(named);
         let secrets = SECRETS.iter().map(|path| real(self.home.join(path)));
         let hidden = secrets.chain(own).filter(|path| path.exists() && !root.starts_with(path)).collect();
-        let write = std::iter::once(root).chain(write.iter().cloned().map(real)).collect();
-        Confinement { write, guarded: guards, hidden, ports: ports.to_vec() }
+        Confinement { write, guarded, hidden, ports: ports.to_vec() }
     }
+}
+
+/// What the link at `path` names, whether it is there or not; nothing if it is no link.
+fn named_by(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent()?;
+    let named = folder.join(std::fs::read_link(path).ok()?);
+    let missing = || Some(std::fs::canonicalize(named.parent()?).ok()?.join(named.file_name()?));
+    std::fs::canonicalize(&named).ok().or_else(missing)
 }
 
 /// What a model is told of a confined command that failed with these words, if they look like a refusal of the kernel.
@@ -163,7 +168,7 @@ pub fn refusal(output: &str, confinement: &Confinement) -> Option<String> {
     };
     Some(format!(
         "The sandbox seems to have refused this: `{first}`. A confined command writes below {places} and $TMPDIR, not \
-         to .ai, .git/hooks or .git/config, reads no secrets, and has {network}. If it needs more, call it again with \
+         to .ai or to the hooks and settings of git, reads no secrets, and has {network}. If it needs more, call it again with \
          `write_paths` (folders) or `ports` (TCP ports): a person is asked."
     ))
 }

@@ -25,8 +25,12 @@ pub(super) struct Placeholders(Vec<(PathBuf, File)>);
 
 /// What a file at `path` has in it that means the same as none; nothing for a folder.
 fn no_meaning(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_str()?;
-    name.starts_with("config").then_some("")
+    match path.file_name()?.to_str()? {
+        "config" | "config.worktree" => Some(""),
+        // git reads it before all others, and fails on an empty one.
+        "commondir" => Some(".\n"),
+        _ => None,
+    }
 }
 
 impl Placeholders {
@@ -173,7 +177,7 @@ mod tests {
     #[test]
     fn a_placeholder_stays_as_long_as_anybody_uses_it() {
         let folder = tempfile::tempdir().unwrap();
-        let paths = ["hooks", "config.worktree"].map(|name| folder.path().join(name));
+        let paths = ["hooks", "config.worktree", "commondir"].map(|name| folder.path().join(name));
         let make = || Placeholders::make(paths.iter().map(PathBuf::as_path)).unwrap();
         let (one, other) = (make(), make());
         assert_eq!(one.clear(), Vec::<String>::new());
