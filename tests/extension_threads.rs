@@ -692,6 +692,20 @@ fn a_command_is_the_first_thing_in_a_thread_and_one_that_is_none_is_no_prompt() 
     terminal.leave();
 }
 
+#[test]
+fn the_registry_of_models_calls_them_too() {
+    let asks = ASKS.replace("complete }", "uuidv7 }").replace("await complete(", "await ctx.modelRegistry.complete(");
+    let asks = asks.replace(
+        "${Boolean(key)}",
+        "${/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(uuidv7())}",
+    );
+    let reply = json!({"when": {"anywhere": "side question"}, "steps": [{"text": "Aside."}]});
+    let project = Project::extended(&asks, &[reply, json!({"steps": [{"text": "Done."}]})]);
+    let id = project.run("go");
+    let said = project.event(&id, "cognition_in")["text"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("go: Aside. stop  true "), "{said}");
+}
+
 const ASKS: &str = r#"import { complete } from "@mariozechner/pi-ai";
 export default (pi: any) => { pi.on("input", async (event: any, ctx: any) => {
   const key = await ctx.modelRegistry.getApiKey(ctx.model);

@@ -2,6 +2,7 @@
 
 import { action, ask } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
+import { complete, completeSimple, stream, streamSimple } from "../modules/pi-ai/stream.js";
 
 export const modelRegistry = Object.freeze({
   getAll: () => ask("model.list") ?? [],
@@ -18,6 +19,8 @@ export const modelRegistry = Object.freeze({
   },
   getProviderAuthStatus: (provider) => ({ configured: Boolean(ask("model.hasKey", { provider })) }),
   getError: () => undefined,
+  // Since pi 0.86; the functions of pi-ai do the same.
+  complete, completeSimple, stream, streamSimple,
   refresh: () => {},
   registerProvider: (name, config) => ask("registered", { kind: "provider", name, config: plain(config) }),
   authStorage: { getApiKey: (provider) => action("model.key", { provider }).then((key) => key ?? undefined), hasAuth: (provider) => Boolean(ask("model.hasKey", { provider })) },

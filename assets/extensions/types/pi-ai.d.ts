@@ -127,6 +127,7 @@ export declare function streamSimple(model: Model<any>, context: Context, option
 export declare const streamSimpleAnthropic: typeof streamSimple;
 export declare const streamSimpleOpenAIResponses: typeof streamSimple;
 export declare const streamSimpleOpenAICompletions: typeof streamSimple;
+export declare function uuidv7(): string;
 export declare function getModel(provider: string, id: string): Model<any> | undefined;
 export declare function getModels(provider: string): Model<any>[];
 export declare function getProviders(): string[];

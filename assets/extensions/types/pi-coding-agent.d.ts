@@ -422,6 +422,10 @@ export interface ModelRegistry {
   find(provider: string, id: string): Model<any> | undefined;
   getApiKey(model: Model<any>): Promise<string | undefined>;
   getApiKeyForProvider(provider: string): Promise<string | undefined>;
+  complete: typeof import("@mariozechner/pi-ai").complete;
+  completeSimple: typeof import("@mariozechner/pi-ai").completeSimple;
+  stream: typeof import("@mariozechner/pi-ai").stream;
+  streamSimple: typeof import("@mariozechner/pi-ai").streamSimple;
 }
 export interface ExtensionContext {
   ui: ExtensionUIContext;

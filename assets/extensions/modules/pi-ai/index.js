@@ -18,6 +18,17 @@ export function StringEnum(values, options = {}) {
   return { ...options, type: "string", enum: [...values] };
 }
 
+/** A UUID of version 7 (RFC 9562): the time in milliseconds, then random bits. */
+export function uuidv7() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const now = Date.now();
+  for (let i = 0; i < 6; i += 1) bytes[i] = Math.floor(now / 2 ** (8 * (5 - i))) % 256;
+  bytes[6] = 0x70 | (bytes[6] & 0x0f);
+  bytes[8] = 0x80 | (bytes[8] & 0x3f);
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
 export const formatThrownValue = (value) => (value instanceof Error ? value.message : String(value));
 export const fauxText = (text) => ({ type: "text", text });
 export const fauxThinking = (thinking) => ({ type: "thinking", thinking });
