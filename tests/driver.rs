@@ -185,6 +185,28 @@ async fn received_text_is_on_disk_within_a_quarter_of_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_limit_of_time_is_not_over_because_the_clock_jumped() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("half")]]);
+    let limits = Limits { duration_seconds: Some(600), ..Limits::default() };
+    bench.handle.ask(Command::SetLimits { limits }).await.unwrap();
+    bench.ask("go").await;
+    bench.until(|heard| matches!(heard, Heard::Text)).await;
+    bench.clock.fetch_add(8 * 3_600_000, Ordering::Relaxed);
+    // Nothing happens but that time is looked at.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let events = bench.until_idle().await;
+    let scopes: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Control(ControlEvent::CancelRequested { scope }) => Some(*scope),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(scopes, [CancelScope::Turn]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn t33_a_night_of_sleep_is_no_work_and_reaches_no_limit() {
     let plays = vec![vec![text("half")], vec![text("the rest"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);

@@ -457,7 +457,7 @@ fn s05_a_tier_that_a_person_names_is_of_the_provider_that_the_directive_names() 
     };
     let both = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
     for keys in [&both[..], &both[..1], &both[1..]] {
-        assert_eq!(chosen(keys, "high"), "openai/gpt-5", "{keys:?}");
+        assert_eq!(chosen(keys, "high"), "openai/gpt-6.2-sol", "{keys:?}");
     }
     // Who names a model means that one.
     assert_eq!(chosen(both, "claude-opus-4-6"), "anthropic/claude-opus-4-6");

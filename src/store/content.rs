@@ -270,6 +270,20 @@ mod tests {
     }
 
     #[test]
+    fn few_files_are_open_however_many_texts_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = ContentStore::new(Beneath::new(folder.path(), "objects"));
+        let waiting = |store: &ContentStore| store.unsynced.0.lock().unwrap().len();
+        for number in 0..3 * MOST_UNSYNCED {
+            let text = number.to_string();
+            store.keep(&ContentHash::of(text.as_bytes()), || &text).unwrap();
+            assert!(waiting(&store) < MOST_UNSYNCED, "{number}");
+        }
+        store.sync().unwrap();
+        assert_eq!(waiting(&store), 0);
+    }
+
+    #[test]
     fn a_text_is_read_back_by_the_beginning_of_its_hash() {
         let folder = tempfile::tempdir().unwrap();
         let objects = Beneath::new(folder.path(), "objects");

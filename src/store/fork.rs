@@ -264,11 +264,10 @@ fn behind(log: &ThreadLog, at: u64) -> Result<Option<Behind>, StoreError> {
     for page in log::pages(log) {
         for line in page?.lines {
             // What handlers made of it is made again.
-            if let Some(Event::Prompt(PromptEvent::PromptPrepared { typed, .. })) =
-                line.record.as_ref().map(|record| &record.event)
-                && !found
-            {
-                prepared.clone_from(typed);
+            match line.record.as_ref().map(|record| &record.event) {
+                Some(Event::Prompt(PromptEvent::PromptPrepared { typed, .. })) if !found => prepared.clone_from(typed),
+                Some(Event::Prompt(PromptEvent::CognitionIn { .. })) if line.offset < at => prepared = None,
+                _ => {}
             }
             let Some(Record { event, .. }) = line.record.filter(|_| line.offset >= at) else { continue };
             let begins = begins_entry(&event);
@@ -423,6 +422,37 @@ mod tests {
     fn forged(event: Event) -> String {
         let record = Record { timestamp: Timestamp(5), thread_id: ThreadId::new("evil", 1), event };
         format!("{}\n", serde_json::to_string(&record).unwrap())
+    }
+
+    #[test]
+    fn what_was_typed_is_said_again_not_what_handlers_made_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path(), &folder.path().join("state"));
+        let from = layout.claim_as(&ThreadId::new("chat", 1)).unwrap();
+        let said = |text: &str| {
+            let (text, role) = (text.to_owned(), "user".to_owned());
+            forged(Event::Prompt(PromptEvent::CognitionIn {
+                text,
+                role,
+                prompt: None,
+                images: Vec::new(),
+                files: Vec::new(),
+            }))
+        };
+        let prepared = |typed: Option<&str>| {
+            let (typed, steps, messages, system) = (typed.map(str::to_owned), Vec::new(), Vec::new(), None);
+            forged(Event::Prompt(PromptEvent::PromptPrepared { prompt: 0, typed, steps, messages, system }))
+        };
+        let log = [prepared(Some("code")), said("code PLEASE"), said("as it was"), prepared(None), said("so")].concat();
+        std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
+        let own = layout.log(&from).unwrap();
+        let prompts = Prompts::of(&own, ForkPoint::End).unwrap();
+        let texts: Vec<&str> = prompts.said.iter().map(|(_, left)| left.text.as_str()).collect();
+        assert_eq!(texts, ["code", "as it was", "so"]);
+        for (at, said) in &prompts.said {
+            let Some(Behind::Prompt(left)) = behind(&own, *at).unwrap() else { panic!("{at} is a prompt") };
+            assert_eq!(left.text, said.text);
+        }
     }
 
     #[test]

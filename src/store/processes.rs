@@ -104,3 +104,23 @@ fn read(path: &Path) -> io::Result<Note> {
     fs::File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
     Ok(serde_json::from_slice(&bytes)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_that_another_thread_writes_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path(), &folder.path().join("state"));
+        private_folder(&layout.processes()).unwrap();
+        let [begun, broken, old] = [".tmpAb12", "12.json", ".tmpOld"].map(|name| layout.processes().join(name));
+        for path in [&begun, &broken, &old] {
+            fs::write(path, "").unwrap();
+        }
+        let long_ago = std::time::SystemTime::now() - 2 * WRITTEN_WITHIN;
+        fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+        end_left_behind(&layout, &ThreadId::new("chat", 1));
+        assert_eq!([&begun, &broken, &old].map(|path| path.exists()), [true, false, false]);
+    }
+}

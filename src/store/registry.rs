@@ -450,7 +450,7 @@ mod tests {
             model: ModelRef::new("scripted", "demo"),
             created_at: Timestamp(1),
             updated_at: Timestamp(updated),
-            cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
+            cost: Cost { turns: 2, spend: Money(5), elapsed_ms: 70, unpriced: true, ..Cost::default() },
             outputs: vec![3, 0, 70_000].into(),
             risk: Some("elevated: rye.execute.*".into()),
             commands: RunningCommands::from_words("command-1 npm run dev"),

@@ -143,3 +143,28 @@ pub(super) fn decides(command: &Command) -> bool {
                 | Command::ForegroundOver { .. }
         )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::command::Resume;
+    use crate::domain::event::{CancelScope, PromptMode};
+
+    #[test]
+    fn who_was_not_told_the_secret_runs_nothing_and_steps_over_nothing() {
+        let submit = |text: &str| Command::Submit {
+            text: text.into(),
+            mode: PromptMode::Steer,
+            images: Vec::new(),
+            files: Vec::new(),
+            client: None,
+        };
+        for command in [submit("/yolo"), submit("  /yolo now"), Command::Resume { how: Resume::Skip }] {
+            assert!(decides(&command), "{command:?}");
+        }
+        assert!(decides(&Command::SetBreakpoints { breakpoints: Vec::new() }));
+        for command in [submit("hello"), submit("see a/b"), Command::Cancel { scope: CancelScope::Turn }] {
+            assert!(!decides(&command), "{command:?}");
+        }
+    }
+}

@@ -381,6 +381,34 @@ fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
 }
 
 #[test]
+fn a_draft_that_an_earlier_prompt_stood_in_for_is_found_again() {
+    let mut session = connected();
+    session.tell(Message::History(vec!["old".into()]));
+    // The prompt that stands there is changed: the draft is the prompt before it.
+    session.write("precious").keys("up");
+    assert_eq!(session.draft(), "old");
+    session.keys("backspace up");
+    assert_eq!(session.draft(), "precious");
+    // It is sent as it is.
+    session.keys("ctrl-u").write("dear").keys("up enter");
+    session.effects();
+    session.keys("up up");
+    assert_eq!(session.draft(), "dear");
+}
+
+#[test]
+fn a_model_that_there_is_not_leaves_the_old_one_on_the_screen() {
+    let mut session = connected();
+    let before = session.model.model.clone();
+    session.write("/model nope/zzz").keys("enter");
+    assert!(matches!(&session.effects()[..], [Effect::Send { command: Command::SetModel { .. }, .. }]));
+    assert_eq!(session.model.model, before);
+    let model: ModelRef = "a/two".parse().unwrap();
+    session.event(Event::Settings(SettingsEvent::ModelChanged { model: model.clone() }));
+    assert_eq!(session.model.model, model);
+}
+
+#[test]
 fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
     use crate::domain::{Control, Rules};
     let mut session = connected();
