@@ -383,10 +383,9 @@ fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
 #[test]
 fn a_draft_that_an_earlier_prompt_stood_in_for_is_found_again() {
     let mut session = connected();
-    session.tell(Message::History(vec!["old".into()]));
-    // The prompt that stands there is changed: the draft is the prompt before it.
+    // The prompt that stands there is changed: the draft is the newest one then.
     session.write("precious").keys("up");
-    assert_eq!(session.draft(), "old");
+    assert_eq!(session.draft(), "hello");
     session.keys("backspace up");
     assert_eq!(session.draft(), "precious");
     // It is sent as it is.
