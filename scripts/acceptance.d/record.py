@@ -1,6 +1,7 @@
 """Plays the recording: record.py LEVAIN FOLDER. See scripts/record."""
 
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -64,6 +65,10 @@ def main():
             ignore = shutil.ignore_patterns(".gitignore", "registry.db*", "worker.*", "history.jsonl", "*.sock")
             shutil.copytree(PROJECT / ".ai" / "agent", recording / "agent", ignore=ignore)
             shutil.copytree(PROJECT / ".ai" / "objects", recording / "objects", ignore=ignore)
+            for name in ("transcript.jsonl", "thread.json"):
+                for file in recording.glob(f"agent/threads/*/{name}"):
+                    # Whoever unpacks it makes it their own; with the key of whoever recorded it, it would be somebody else's.
+                    file.write_text(re.sub(r',"mac":"[0-9a-f]+"}$', "}", file.read_text(), flags=re.M))
         finally:
             end_all(folder)
             shutil.rmtree(PROJECT)
