@@ -31,7 +31,7 @@ mod relay;
 pub mod resolver;
 mod schema;
 pub mod scripted;
-mod signature;
+pub mod signature;
 mod signed_in;
 pub mod site;
 mod sse;

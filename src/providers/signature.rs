@@ -37,6 +37,13 @@ pub(crate) fn sealed_by<'a>(model: &str, kept: &'a str) -> Option<&'a str> {
     (maker == model.replace(char::is_whitespace, "_")).then_some(sealed)
 }
 
+/// A kept signature as its maker made it.
+#[must_use]
+pub fn bare(kept: &str) -> &str {
+    let sealed = kept.strip_prefix(BY).and_then(|rest| rest.split_once(' ')).map_or(kept, |(_, sealed)| sealed);
+    made(sealed).1
+}
+
 /// `signature` as it is kept.
 pub(crate) fn mark(maker: Maker, signature: &str) -> String {
     let mark = MARKED.iter().find(|(other, _)| *other == maker).map_or("", |(_, mark)| mark);
@@ -60,6 +67,7 @@ mod tests {
             let kept = by("a model", &mark(maker, "a:b="));
             assert_eq!(sealed_by("a model", &kept).map(made), Some((maker, "a:b=")));
             assert_eq!(sealed_by("a-model", &kept), None);
+            assert_eq!(bare(&kept), "a:b=");
         }
         assert_eq!(sealed_by("any", "kept before"), Some("kept before"));
     }

@@ -5,6 +5,7 @@ use super::entries::Entries;
 use crate::domain::conversation::{Conversation, entry_at};
 use crate::domain::{ContentHash, ThreadId, Timestamp};
 use crate::ports::StoreError;
+use crate::providers::signature;
 use crate::store::Layout;
 use crate::store::content::ContentStore;
 use base64::Engine as _;
@@ -33,7 +34,18 @@ pub fn lines(layout: &Layout, id: &ThreadId, now: Timestamp) -> Result<Vec<Value
     if let Value::Object(fields) = &mut header {
         fields.remove("parentSession");
     }
+    lines.iter_mut().for_each(bare_signatures);
     Ok(std::iter::once(header).chain(lines).collect())
+}
+
+/// Thoughts as their maker signed them: who that was is a mark of ours.
+fn bare_signatures(line: &mut Value) {
+    let blocks = line.pointer_mut("/message/content").and_then(Value::as_array_mut);
+    for block in blocks.into_iter().flatten() {
+        if let Some(Value::String(signature)) = block.get_mut("thinkingSignature") {
+            *signature = signature::bare(signature).to_owned();
+        }
+    }
 }
 
 /// The branches, each behind the one it goes on from; those that lead to `id` as late as that allows.
@@ -118,4 +130,28 @@ impl Session {
 /// Eight digits, as ids of pi are.
 fn short(name: &str) -> String {
     ContentHash::of(name.as_bytes()).as_str().chars().take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_are_written_as_their_makers_made_them() {
+        let thinking = |signature: &str| json!({"type": "thinking", "thinking": "hm", "thinkingSignature": signature});
+        let mut line = json!({"type": "message", "message": {"role": "assistant", "content": [
+            thinking("by:claude-opus-5 c2ln"), thinking("by:x chat:reasoning_content"), thinking("responses:{}"),
+            thinking("c2ln"), {"type": "text", "text": "by:x y"},
+        ]}});
+        bare_signatures(&mut line);
+        let signatures: Vec<&Value> =
+            line["message"]["content"].as_array().unwrap().iter().map(|block| &block["thinkingSignature"]).collect();
+        assert_eq!(
+            signatures,
+            [&json!("c2ln"), &json!("reasoning_content"), &json!("{}"), &json!("c2ln"), &Value::Null]
+        );
+        let mut other = json!({"type": "label", "message": "text"});
+        bare_signatures(&mut other);
+        assert_eq!(other, json!({"type": "label", "message": "text"}));
+    }
 }
