@@ -1,6 +1,6 @@
 //! What a hook does.
 
-use super::{CONTEXT_EVENTS, CONTROL_EVENTS, Place, ROUTING_EVENT};
+use super::{CONTEXT_EVENTS, Place, ROUTING_EVENT};
 use crate::domain::{Control, nearest};
 use crate::items::id::{ItemId, Kind};
 use serde_json::{Map, Value};
@@ -183,25 +183,7 @@ fn call(
             return None;
         }
     }
-    tell_what_does_nothing(&call, event, place);
     Some(call)
-}
-
-/// A hook that can never do anything is told where it is written, not first where it is left out.
-fn tell_what_does_nothing(call: &Call, event: Option<&str>, place: &mut Place<'_>) {
-    let Some(event) = event else { return };
-    let adds = call.kind == Kind::Knowledge && call.primary != Primary::Sign;
-    if CONTEXT_EVENTS.contains(&event) && !adds {
-        place.warn(
-            format!("a hook of {event} can only add knowledge; this one does nothing"),
-            "name a knowledge item, or an event such as after_step",
-        );
-    } else if CONTROL_EVENTS.contains(&event) && call.primary == Primary::Fetch {
-        place.warn(
-            format!("what a hook of {event} fetches is not read; this one does nothing"),
-            "run a tool (primary: execute), or fetch at thread_started",
-        );
-    }
 }
 
 /// The word of `known` that `word` was probably meant to be, to end a message with.
