@@ -6,7 +6,6 @@
 //! However many clients there are and whatever they do, they cost bounded memory: small messages wait in an outbox, what is
 //! large is made when it is sent, two at a time.
 
-use super::answered::{Answered, answer};
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::presence::{Admission, Presence};
@@ -16,8 +15,6 @@ use crate::domain::event::Delta;
 use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesOrdered;
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 use std::io;
@@ -393,18 +390,7 @@ impl Hub {
         // The program that has the terminal of this client.
         let mut foreground = None;
         let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
-        // Answered in their order; the next is handed over before, since a cancel is heard while the driver waits for something.
-        let mut answers = FuturesOrdered::new();
-        loop {
-            let said = tokio::select! {
-                biased;
-                Some(answered) = answers.next() => {
-                    answer(answered, &outbox, &mut foreground);
-                    continue;
-                }
-                said = messages.recv() => said,
-            };
-            let Some(Said { message, share }) = said else { break };
+        while let Some(Said { message, share: _share }) = messages.recv().await {
             outbox.has_room().await;
             while drawings.try_join_next().is_some() {}
             match message {
@@ -429,14 +415,9 @@ impl Hub {
                     while leaves.try_join_next().is_some() {}
                 }
                 ToWorker::Command { id, command } => {
-                    let takes = if let Command::TakeForeground { id } = command { Some(id) } else { None };
-                    let is_over = matches!(command, Command::ForegroundOver { .. });
-                    let reply = handle.hand_over(command).await;
-                    answers.push_back(async move {
-                        let result = reply.await;
-                        drop(share);
-                        Answered { id, result, takes, is_over }
-                    });
+                    // Commands are taken one after another; the driver answers as soon as it has recorded them. A cancel waits as well:
+                    // one that overtook what was sent before it would leave that to be sent after it.
+                    outbox.push(command_answered(&handle, id, command, &mut foreground).await);
                 }
                 ToWorker::Preview { id, draft } => {
                     // A command of the context may take long: others are heard meanwhile.
@@ -466,9 +447,6 @@ impl Hub {
             }
         }
         self.leave(client);
-        while let Some(answered) = answers.next().await {
-            answer(answered, &outbox, &mut foreground);
-        }
         if let Some(id) = foreground {
             let _ended = handle.ask(Command::ForegroundOver { id, code: None }).await;
         }
@@ -648,6 +626,21 @@ impl Audience for Hub {
         if differs {
             self.tell(|outbox| outbox.push_state(&state));
         }
+    }
+}
+
+/// The answer to a command. `foreground` is the program that has the terminal of the client.
+async fn command_answered(handle: &Handle, id: u64, command: Command, foreground: &mut Option<u64>) -> FromWorker {
+    let taken = if let Command::TakeForeground { id } = command { Some(id) } else { None };
+    let is_over = matches!(command, Command::ForegroundOver { .. });
+    match handle.ask(command).await {
+        Ok(()) => {
+            if taken.is_some() || is_over {
+                *foreground = taken;
+            }
+            FromWorker::Ack { id }
+        }
+        Err(message) => FromWorker::Error { id, message },
     }
 }
 

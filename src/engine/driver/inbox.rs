@@ -33,20 +33,10 @@ impl Handle {
     /// # Errors
     /// The reason why it was not.
     pub async fn ask(&self, command: Command) -> Result<(), String> {
-        self.hand_over(command).await.await
-    }
-
-    /// Hands a command over, behind those before it; what is returned waits until it is accepted, or not, as [`Self::ask`] does.
-    pub async fn hand_over(&self, command: Command) -> impl Future<Output = Result<(), String>> + Send + use<> {
         let (reply, answer) = oneshot::channel();
-        let sent = self.sender.send(DriverMessage::Command(command, reply)).await.is_ok();
-        async move {
-            let gone = || "the thread is ending".to_owned();
-            if !sent {
-                return Err(gone());
-            }
-            answer.await.map_err(|_closed| gone())?
-        }
+        let gone = || "the thread is ending".to_owned();
+        self.sender.send(DriverMessage::Command(command, reply)).await.map_err(|_closed| gone())?;
+        answer.await.map_err(|_closed| gone())?
     }
 
     /// What sending `draft` now would send.
