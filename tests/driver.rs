@@ -185,6 +185,22 @@ async fn received_text_is_on_disk_within_a_quarter_of_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_of_which_nothing_is_reported_counts_with_an_estimate() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("so much was said"), end()]]);
+    bench.ask("go").await;
+    let events = bench.until_answer().await;
+    let charged: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Request(RequestEvent::CallCharged { usage, .. }) => Some(*usage),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(charged.len(), 1, "{events:?}");
+    assert!(charged[0].input > Tokens(0) && charged[0].output > Tokens(0), "{charged:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_of_time_is_not_over_because_the_clock_jumped() {
     let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("half")]]);
     let limits = Limits { duration_seconds: Some(600), ..Limits::default() };

@@ -2,7 +2,7 @@
 
 use crate::domain::bounds::{Bounds, beginning, in_words, json_size};
 use crate::domain::event::{Delta, StopReason};
-use crate::domain::{Block, CallId, Message, Role, ToolCall, Usage};
+use crate::domain::{Block, CallId, Message, Role, Tokens, ToolCall, Usage};
 use crate::pipeline::{Part, PartKind};
 use crate::ports::ProviderEvent;
 
@@ -238,6 +238,18 @@ impl Answer {
         self.usage
     }
 
+    /// What it has cost: what the provider reported, else an estimate. Some servers never report it, others do at the end, before which
+    /// an answer may be cut or stopped; limits are to hold all the same. Nothing where nothing arrived. `sent` is the estimate of
+    /// the request.
+    #[must_use]
+    pub fn cost(&self, sent: Tokens) -> Usage {
+        if self.is_empty() || self.usage.total() > Tokens(0) {
+            return self.usage;
+        }
+        let told: usize = self.parts().iter().map(|part| part.text.len()).sum();
+        Usage { input: sent, output: Tokens::of_bytes(told), ..Usage::default() }
+    }
+
     /// Whether nothing that a person could read has arrived.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -340,6 +352,20 @@ mod tests {
 
     fn input(index: u32, json: &str) -> ProviderEvent {
         ProviderEvent::ToolInput { index, partial_json: json.into() }
+    }
+
+    #[test]
+    fn an_answer_of_which_nothing_is_reported_costs_an_estimate() {
+        let mut answer = Answer::default();
+        assert_eq!(answer.cost(Tokens(100)), Usage::default(), "nothing arrived");
+        answer.take(ProviderEvent::Text("four letters".into()));
+        answer.take(call(0, "a"));
+        answer.take(input(0, "{\"x\":1}"));
+        let output = Tokens::of_bytes("four letters{\"x\":1}".len());
+        assert_eq!(answer.cost(Tokens(100)), Usage { input: Tokens(100), output, ..Usage::default() });
+        let usage = Usage { input: Tokens(7), ..Usage::default() };
+        answer.take(ProviderEvent::Usage(usage));
+        assert_eq!(answer.cost(Tokens(100)), usage);
     }
 
     #[test]

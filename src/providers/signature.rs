@@ -33,15 +33,19 @@ pub(crate) fn by(model: &str, sealed: &str) -> String {
 
 /// What was sealed, where it goes back to `model`: what it made itself, or what was kept before makers were.
 pub(crate) fn sealed_by<'a>(model: &str, kept: &'a str) -> Option<&'a str> {
-    let Some((maker, sealed)) = kept.strip_prefix(BY).and_then(|rest| rest.split_once(' ')) else { return Some(kept) };
+    let Some((maker, sealed)) = parted(kept) else { return Some(kept) };
     (maker == model.replace(char::is_whitespace, "_")).then_some(sealed)
 }
 
 /// A kept signature as its maker made it.
 #[must_use]
 pub fn bare(kept: &str) -> &str {
-    let sealed = kept.strip_prefix(BY).and_then(|rest| rest.split_once(' ')).map_or(kept, |(_, sealed)| sealed);
-    made(sealed).1
+    made(parted(kept).map_or(kept, |(_, sealed)| sealed)).1
+}
+
+/// The model and what it sealed.
+fn parted(kept: &str) -> Option<(&str, &str)> {
+    kept.strip_prefix(BY)?.split_once(' ')
 }
 
 /// `signature` as it is kept.

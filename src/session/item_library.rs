@@ -9,6 +9,7 @@ use crate::store::threads::is_elsewhere;
 use crate::store::{Layout, attachment};
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Longest project file, in bytes.
@@ -165,9 +166,10 @@ fn words_of(folder: &Path, below: &str, told: &str, space: Space) -> Option<Proj
 }
 
 /// The folders between a project and the root of the repository that it is a part of, which is the last of them; none where it
-/// is that root itself, or of none.
+/// is that root itself, of none, or of one that belongs to somebody else, as git has it, too.
 fn above_in_repository(project: &Path) -> Vec<&Path> {
-    let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let owner = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.uid());
+    let is_root = |folder: &&Path| owner(&folder.join(".git")).is_some_and(|of_git| Some(of_git) == owner(project));
     let Some(depth) = project.ancestors().position(|folder| is_root(&folder)) else { return Vec::new() };
     project.ancestors().skip(1).take(depth).collect()
 }

@@ -344,6 +344,41 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_very_many_lines_is_refused_in_words() {
+        let mut bench = Bench::new();
+        let many = "\n".repeat(MOST_LINES + 1);
+        fs::write(bench.folder.path().join("many"), &many).unwrap();
+        let refused = bench.read(json!({"path": "many", "limit": 5})).unwrap_err();
+        assert!(refused.contains("100001 lines") && refused.contains("search in it"), "{refused}");
+        assert!(bench.write(json!({"path": "other", "content": many})).unwrap_err().contains("100001 lines"));
+        assert!(!bench.folder.path().join("other").exists());
+    }
+
+    #[test]
+    fn what_is_beside_the_project_is_read_where_it_is_named_and_nowhere_else() {
+        let home = tempfile::tempdir().unwrap();
+        let skill = home.path().join("skills/cook");
+        fs::create_dir_all(skill.join("more")).unwrap();
+        for (path, text) in [("skills/cook/SKILL.md", "Boil."), ("skills/cook/more/soup.md", "Soup."), ("secret", "x")]
+        {
+            fs::write(home.path().join(path), text).unwrap();
+        }
+        std::os::unix::fs::symlink(home.path().join("secret"), skill.join("leak")).unwrap();
+        let mut bench = Bench::new();
+        let places = vec![skill.clone()];
+        bench.root = Root::new(bench.folder.path()).reading(home.path(), move || places.clone());
+        assert!(bench.read(json!({"path": "~/skills/cook/SKILL.md"})).unwrap().contains("Boil."));
+        assert!(bench.read(json!({"path": skill.join("more/soup.md")})).unwrap().contains("Soup."));
+        for kept in ["~/secret", "~/skills/cook/leak", "~/skills/cook/../../secret"] {
+            let refused = bench.read(json!({"path": kept})).unwrap_err();
+            assert!(!refused.is_empty(), "{kept}");
+        }
+        let path = skill.join("SKILL.md");
+        assert!(bench.write(json!({"path": path, "content": "Burn."})).unwrap_err().contains("outside"));
+        assert_eq!(fs::read_to_string(path).unwrap(), "Boil.");
+    }
+
+    #[test]
     fn a_line_is_named_alike_from_any_offset() {
         let mut bench = Bench::new();
         bench.write(json!({"path": "a", "content": "one\ntwo\nthree\n"})).unwrap();

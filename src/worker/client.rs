@@ -29,7 +29,7 @@ pub struct Sender {
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) message: ToWorker,
-    pub(super) share: Option<Share>,
+    pub(super) _share: Option<Share>,
 }
 
 /// Subscribes again for a client that lagged, for as long as it is there.
@@ -47,7 +47,7 @@ impl Resubscriber {
             && let Some(to_worker) = self.0.upgrade()
         {
             let message = ToWorker::Subscribe { from_offset: *from_offset };
-            let _worker_gone = to_worker.send(Said { message, share: None }).await;
+            let _worker_gone = to_worker.send(Said { message, _share: None }).await;
         }
     }
 }
@@ -74,7 +74,7 @@ impl Sender {
     /// # Errors
     /// [`Gone`].
     pub async fn send(&self, message: ToWorker) -> Result<(), Gone> {
-        self.to_worker.send(Said { message, share: None }).await.map_err(|_closed| Gone)
+        self.to_worker.send(Said { message, _share: None }).await.map_err(|_closed| Gone)
     }
 
     /// Asks the thread for something; the answer is the `ack` or `error` with this `id`.

@@ -192,7 +192,7 @@ impl Hub {
                 match reader.next::<ToWorker>().await {
                     Ok(Some(message)) => {
                         reader.allow(LONGEST_COMMAND);
-                        if sender.send(Said { message, share: reader.share() }).await.is_err() {
+                        if sender.send(Said { message, _share: reader.share() }).await.is_err() {
                             return;
                         }
                     }
@@ -340,38 +340,35 @@ impl Hub {
         own.is_some() && own == secret.map(hash)
     }
 
-    /// Lets a client in by its first words; whether it may approve what a person is asked about: in `this_process` without a secret.
-    async fn greet(&self, messages: &mut mpsc::Receiver<Said>, outbox: &Outbox, this_process: bool) -> Option<bool> {
+    /// Talks with one client until it leaves. One of `this_process` needs no secret.
+    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
         let Ok(first) = timeout(HELLO_WITHIN, messages.recv()).await else {
             outbox.push(FromWorker::Refused { reason: "the client sent no hello".into() });
-            return None;
+            return;
         };
-        let may_approve = match first?.message {
-            ToWorker::Hello { version: VERSION, secret } => this_process || self.knows(secret.as_deref()),
-            ToWorker::Hello { version, .. } => {
+        let may_approve = match first.map(|said| said.message) {
+            Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
+            Some(ToWorker::Hello { version, .. }) => {
                 let reason = format!(
                     "levain {} (protocol {VERSION}) runs this thread, the client uses protocol {version}; \
                      use the same version for both",
                     env!("CARGO_PKG_VERSION")
                 );
                 outbox.push(FromWorker::Refused { reason });
-                return None;
+                return;
             }
-            ToWorker::Subscribe { .. }
-            | ToWorker::Command { .. }
-            | ToWorker::Preview { .. }
-            | ToWorker::Draw { .. }
-            | ToWorker::Goodbye => {
+            Some(_) => {
                 outbox.push(FromWorker::Refused { reason: "the first message must be hello".into() });
-                return None;
+                return;
             }
+            None => return,
         };
         if !self.shared.admission.enter() {
             // Whoever comes to a worker that ends finds nobody, and starts the next one.
             if !self.shared.admission.is_over() {
                 outbox.push(FromWorker::Refused { reason: self.full() });
             }
-            return None;
+            return;
         }
         outbox.push(FromWorker::Hello {
             version: VERSION,
@@ -379,18 +376,12 @@ impl Hub {
             pid: std::process::id(),
             may_approve,
         });
-        Some(may_approve)
-    }
-
-    /// Talks with one client until it leaves.
-    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
-        let Some(may_approve) = self.greet(&mut messages, &outbox, this_process).await else { return };
         let mut orderly = false;
         let mut client = None;
         // The program that has the terminal of this client.
         let mut foreground = None;
         let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
-        while let Some(Said { message, share: _share }) = messages.recv().await {
+        while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
             while drawings.try_join_next().is_some() {}
             match message {

@@ -6,7 +6,7 @@ use super::ready::Purpose;
 use super::run::Driver;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
-use crate::domain::{ControlEvent, Event, RequestEvent, Tokens, Usage};
+use crate::domain::{ControlEvent, Event, RequestEvent, Tokens};
 use crate::engine::thread::{Effect, Phase};
 use std::time::Instant;
 
@@ -79,23 +79,16 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    /// What `call` cost that leaves no answer in the log.
+    /// What `call` has cost beside what an answer in the log says.
     pub(super) fn charged(&self, call: &Call) -> Option<Event> {
-        let (request, usage) = (call.request, call.answer.usage());
+        let (request, usage) = (call.request, call.answer.cost(self.thread.context()));
         let spend = self.settings.models.spend(&call.model, &usage);
         (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
     }
 
-    /// What `call` must have cost that brought an answer of which nothing was reported: some servers never do, others say it last,
-    /// and the answer was cut before. Estimated, since limits are to hold all the same.
+    /// The same of one that leaves an answer: what nobody reported, which is all there is.
     fn unreported(&self, call: &Call) -> Option<Event> {
-        if call.answer.is_empty() || call.answer.usage().total() > Tokens(0) {
-            return None;
-        }
-        let told: usize = call.answer.parts().iter().map(|part| part.text.len()).sum();
-        let usage = Usage { input: self.thread.context(), output: Tokens::of_bytes(told), ..Usage::default() };
-        let (request, spend) = (call.request, self.settings.models.spend(&call.model, &usage));
-        Some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
+        if call.answer.usage().total() > Tokens(0) { None } else { self.charged(call) }
     }
 
     /// Records it before what is still to be done.

@@ -319,7 +319,7 @@ impl<A: Audience> Driver<A> {
         } else {
             format!("A branch of this conversation was left (in {from}). What was said in it, summarised:\n\n{told}")
         };
-        let usage = answer.map_or_else(Usage::default, |call| call.answer.usage());
+        let usage = answer.map_or_else(Usage::default, |call| call.answer.cost(self.thread.context()));
         self.todo.push_front(Effect::Emit(Event::Context(ContextEvent::BranchSummarised {
             from,
             summary,
@@ -351,7 +351,7 @@ impl<A: Audience> Driver<A> {
             Summary::None(_) => format!("({from} earlier messages were left out to make room.)"),
         };
         let after = self.thread.history.iter().skip(from).map(|entry| entry.tokens).sum::<Tokens>();
-        let usage = answer.map_or_else(Usage::default, |call| call.answer.usage());
+        let usage = answer.map_or_else(Usage::default, |call| call.answer.cost(self.thread.context()));
         let event = ContextEvent::ContextCompacted {
             tokens_before: before,
             tokens_after: after + if from > 0 { Tokens::estimate(&summary) } else { Tokens(0) },

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, MoveTo, Moved,
-    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown,
+    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Tokens,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -85,6 +85,8 @@ pub(super) struct Called {
     /// What was sent, in the content store.
     pub(super) body: Option<ContentHash>,
     pub(super) model: ModelRef,
+    /// The estimate of the request.
+    pub(super) sent: Tokens,
     pub(super) answer: Answer,
     pub(super) failed: Option<String>,
     pub(super) reply: Reply,

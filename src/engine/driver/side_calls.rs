@@ -92,7 +92,7 @@ impl<A: Audience> Driver<A> {
                 }
             };
             let Call { model, answer, .. } = call;
-            Called { number, from, body, model, answer, failed, reply }
+            Called { number, from, body, model, sent: Tokens(input), answer, failed, reply }
         });
         Ok(())
     }
@@ -109,8 +109,8 @@ impl<A: Audience> Driver<A> {
 
     /// A call of an extension is over: it is charged and told, then its extension goes on.
     pub(super) async fn side_call_over(&mut self, called: Called) {
-        let Called { number, from, body, model, answer, failed, reply } = called;
-        let usage = answer.usage();
+        let Called { number, from, body, model, sent, answer, failed, reply } = called;
+        let usage = answer.cost(sent);
         let spend = self.settings.models.spend(&model, &usage);
         let entry =
             ExtensionEntry::ModelCall { from, model: model.clone(), body, usage, spend, failed: failed.clone() };

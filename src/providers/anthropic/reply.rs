@@ -228,8 +228,11 @@ impl Reader for MessagesReader {
             }
             "error" => {
                 let error = wire.error.unwrap_or_default();
-                let told =
-                    ErrorDetail { kind: error.kind.into_string(), message: error.message.into_string(), status: None };
+                let told = ErrorDetail {
+                    kind: error.kind.into_string(),
+                    message: error.message.into_string(),
+                    ..ErrorDetail::default()
+                };
                 return Err(http::streamed_error(&told, self.key.as_ref()));
             }
             // `ping`, and what will be added to the form after this was written.

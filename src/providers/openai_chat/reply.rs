@@ -327,28 +327,40 @@ fn signed(field: &str) -> ProviderEvent {
 
 /// A content: a text, or from some servers a list of texts and thoughts.
 fn said(content: &RawValue, events: &mut Events) {
-    let text_of = |json: &str| serde_json::from_str::<Text<'_>>(json).map(Text::into_string).unwrap_or_default();
-    if !content.get().starts_with('[') {
-        let text = text_of(content.get());
-        return if !text.is_empty() {
+    let Some(pieces) = list(content) else {
+        let text = text_of(content);
+        if !text.is_empty() {
             events.push_back(ProviderEvent::Text(text));
-        };
-    }
-    for piece in serde_json::from_str::<Vec<Piece<'_>>>(content.get()).unwrap_or_default() {
-        let thinking = piece.thinking.map_or("null", RawValue::get);
-        let thought = if thinking.starts_with('[') {
-            let thoughts: Vec<Piece<'_>> = serde_json::from_str(thinking).unwrap_or_default();
-            thoughts.into_iter().map(|thought| thought.text.into_string()).collect()
-        } else {
-            text_of(thinking)
-        };
+        }
+        return;
+    };
+    for Piece { text, thinking } in pieces.into_iter().filter_map(|piece| serde_json::from_str(piece.get()).ok()) {
+        let thought = thinking.map_or_else(String::new, |thinking| match list(thinking) {
+            Some(thoughts) => {
+                thoughts.into_iter().filter_map(|one| serde_json::from_str(one.get()).ok()).map(told).collect()
+            }
+            None => text_of(thinking),
+        });
         if !thought.is_empty() {
             events.push_back(ProviderEvent::Thinking(thought));
         }
-        if !piece.text.is_empty() {
-            events.push_back(ProviderEvent::Text(piece.text.into_string()));
+        if !text.is_empty() {
+            events.push_back(ProviderEvent::Text(text.into_string()));
         }
     }
+}
+
+/// The items of a list, each for itself: one that is something else costs no other.
+fn list(json: &RawValue) -> Option<Vec<&RawValue>> {
+    json.get().starts_with('[').then(|| serde_json::from_str(json.get()).unwrap_or_default())
+}
+
+fn told(piece: Piece<'_>) -> String {
+    piece.text.into_string()
+}
+
+fn text_of(json: &RawValue) -> String {
+    serde_json::from_str::<Text<'_>>(json.get()).map(Text::into_string).unwrap_or_default()
 }
 
 /// Arguments as JSON: usually a text that holds a piece of it, from some servers the object itself.

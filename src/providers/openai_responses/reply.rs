@@ -173,7 +173,8 @@ impl ResponsesReader {
 
     fn error(&self, error: WireError<'_>) -> CallError {
         let kind = if error.code.is_empty() { error.kind } else { error.code };
-        let told = ErrorDetail { kind: kind.into_string(), message: error.message.into_string(), status: None };
+        let told =
+            ErrorDetail { kind: kind.into_string(), message: error.message.into_string(), ..ErrorDetail::default() };
         http::streamed_error(&told, self.key.as_ref())
     }
 }

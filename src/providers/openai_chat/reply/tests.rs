@@ -168,12 +168,10 @@ fn a_content_may_be_a_list_of_thoughts_and_texts() {
     let thought =
         r#"{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}"#;
     let text = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"So."},{"type":"reference"},7]},"finish_reason":"stop"}]}"#;
-    let plain = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"So."},{"type":"reference"}]},"finish_reason":"stop"}]}"#;
     let end = ProviderEvent::Finished(StopReason::EndTurn);
-    let expected = [ProviderEvent::Thinking("hm".into()), ProviderEvent::Text("So.".into()), end.clone()];
-    assert_eq!(events(&[thought, plain]), expected);
-    // A list of something else is nothing that could be shown.
-    assert_eq!(events(&[text]), [end]);
+    let expected = [ProviderEvent::Thinking("hm".into()), ProviderEvent::Text("So.".into()), end];
+    // What is something else costs nothing beside it.
+    assert_eq!(events(&[thought, text]), expected);
 }
 
 #[test]
