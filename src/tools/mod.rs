@@ -49,7 +49,7 @@ pub use undo::{State, Taken, take_back};
 
 use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
 use crate::domain::image::{is_image_name, media_type};
-use crate::domain::{KnownTool, SandboxMode, ThreadId, ToolCall};
+use crate::domain::{CallId, KnownTool, SandboxMode, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
 use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};
@@ -60,7 +60,7 @@ use lines::LineNames;
 use page::Reader;
 use root::PathError;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -149,6 +149,8 @@ pub struct Toolbox {
 struct Shared {
     context: ToolContext,
     names: Mutex<LineNames>,
+    /// Calls that were judged as writing no items. A path may lead elsewhere when they run.
+    writing_no_items: Mutex<HashSet<CallId>>,
     connections: Arc<mcp::Connections>,
 }
 
@@ -161,13 +163,30 @@ impl Toolbox {
     /// With connections to MCP servers that others use, too.
     #[must_use]
     pub fn sharing(context: ToolContext, connections: Arc<mcp::Connections>) -> Self {
-        Self { shared: Arc::new(Shared { context, names: Mutex::default(), connections }) }
+        Self {
+            shared: Arc::new(Shared {
+                context,
+                names: Mutex::default(),
+                writing_no_items: Mutex::default(),
+                connections,
+            }),
+        }
     }
 }
 
 impl Shared {
     fn names(&self) -> MutexGuard<'_, LineNames> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing_no_items(&self) -> MutexGuard<'_, HashSet<CallId>> {
+        self.writing_no_items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where `call` may write, as it was judged.
+    fn root_of(&self, call: &CallId) -> Root {
+        let root = &self.context.root;
+        if self.writing_no_items().contains(call) { root.without_items() } else { root.clone() }
     }
 
     /// The items as they are now.
@@ -232,7 +251,12 @@ impl ToolRunner for Toolbox {
             let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
             let look = tokio::task::spawn_blocking(move || files::writes_items(&shared.context.root, &input));
             // What could not be looked at could be anything.
-            if look.await.unwrap_or(true) { vec![WRITE_ITEMS.to_owned()] } else { Vec::new() }
+            if look.await.unwrap_or(true) {
+                self.shared.writing_no_items().remove(&call.call_id);
+                return vec![WRITE_ITEMS.to_owned()];
+            }
+            self.shared.writing_no_items().insert(call.call_id.clone());
+            Vec::new()
         })
     }
 
@@ -428,12 +452,13 @@ impl Toolbox {
             Which::Read => self.read(arguments(input)?, listener).await,
             Which::Write => {
                 self.checkpoint(tool.which, input.clone(), listener).await?;
-                off_loop(move |_| files::write(&shared.context.root, &mut shared.names(), arguments(input)?)).await
+                let root = self.shared.root_of(&call.call_id);
+                off_loop(move |_| files::write(&root, &mut shared.names(), arguments(input)?)).await
             }
             Which::EditLines => {
                 self.checkpoint(tool.which, input.clone(), listener).await?;
-                off_loop(move |_| files::edit_lines(&shared.context.root, &mut shared.names(), &arguments(input)?))
-                    .await
+                let root = self.shared.root_of(&call.call_id);
+                off_loop(move |_| files::edit_lines(&root, &mut shared.names(), &arguments(input)?)).await
             }
             Which::Ls => off_loop(move |_| list::ls(&shared.context.root, &arguments(input)?)).await,
             Which::Glob => off_loop(move |stop| list::glob(&shared.context.root, &arguments(input)?, stop)).await,

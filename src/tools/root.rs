@@ -24,6 +24,8 @@ pub struct Root {
     /// Folders below it that no tool reads or writes.
     kept: Vec<PathBuf>,
     beside: Option<Beside>,
+    /// Whether the project's items may be written.
+    items: bool,
 }
 
 /// What may be read beside the project: the files of skills that models are told to read.
@@ -51,9 +53,11 @@ pub(super) struct Place {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PathError {
     #[error("`{0}` is outside the project; only files below the project's folder can be used")]
-    ModelRegistry(String),
+    Outside(String),
     #[error("`{0}` belongs to {1}; tools cannot use it")]
     Reserved(String, &'static str),
+    #[error("`{0}` leads to the project's items now, which it did not when this call was judged; call it again")]
+    Item(String),
     #[error("there is no file or folder `{0}`")]
     Missing(String),
     #[error("`{0}` is a folder")]
@@ -72,7 +76,12 @@ impl Root {
     /// The folder at `path`.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), kept: Vec::new(), beside: None }
+        Self {
+            path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+            kept: Vec::new(),
+            beside: None,
+            items: true,
+        }
     }
 
     /// Keeps tools out of `folders`, where these lie below the root: levain's own, which hold keys.
@@ -113,8 +122,16 @@ impl Root {
 
     /// Whether `asked` leads to the project's items or settings.
     pub(super) fn is_item(&self, asked: &str) -> bool {
-        let Ok(place) = self.resolve(asked) else { return false };
-        place.path.strip_prefix(&self.path).is_ok_and(|below| below.starts_with(".ai"))
+        self.resolve(asked).is_ok_and(|place| self.holds_items(&place.path))
+    }
+
+    fn holds_items(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.path).is_ok_and(|below| below.starts_with(".ai"))
+    }
+
+    /// Lets nothing be written where [items](Self::is_item) lie.
+    pub(super) fn without_items(&self) -> Self {
+        Self { items: false, ..self.clone() }
     }
 
     #[must_use]
@@ -130,7 +147,7 @@ impl Root {
 
     /// Where `asked` leads, which need not exist yet.
     pub(super) fn resolve(&self, asked: &str) -> Result<Place, PathError> {
-        let outside = || PathError::ModelRegistry(asked.to_owned());
+        let outside = || PathError::Outside(asked.to_owned());
         let failed = |source| PathError::Io { asked: asked.to_owned(), doing: "looked up", source };
         if asked.contains('\0') {
             return Err(outside());
@@ -186,6 +203,9 @@ impl Root {
         }
         if below.starts_with(".ai/agent") || below.starts_with(".ai/objects") {
             return Err(PathError::Reserved(asked.to_owned(), "levain's own records"));
+        }
+        if !self.items && self.holds_items(&place.path) {
+            return Err(PathError::Item(asked.to_owned()));
         }
         if place.path.is_dir() {
             return Err(PathError::Folder(asked.to_owned()));
@@ -354,7 +374,7 @@ mod tests {
             ["..", "../secret", "src/../../secret", "/etc/passwd", &absolute, "up/secret", "away", "up/new", "a\0"]
         {
             let error = root.resolve(asked).unwrap_err();
-            assert!(matches!(error, PathError::ModelRegistry(_)), "{asked}: {error}");
+            assert!(matches!(error, PathError::Outside(_)), "{asked}: {error}");
         }
         for asked in ["dangling", "src/../nothing/../../secret"] {
             assert!(root.resolve(asked).is_err(), "{asked}");

@@ -458,3 +458,28 @@ async fn images_of_results_become_words_where_they_are_shown() {
     );
     assert_eq!(bench.ears.shown.lock().unwrap().len(), 1);
 }
+
+/// A command beside the conversation may exchange a link between the judging of a call and its run.
+#[tokio::test]
+async fn a_call_judged_as_writing_no_items_writes_none_by_a_link_that_leads_elsewhere_since() {
+    let bench = Bench::new(&[]);
+    let (link, items) = (bench.folder.path().join("notes"), bench.folder.path().join(".ai/knowledge"));
+    let plain = bench.folder.path().join("src");
+    std::fs::create_dir_all(&items).unwrap();
+    std::fs::create_dir_all(&plain).unwrap();
+    std::os::unix::fs::symlink(&plain, &link).unwrap();
+    let write = |id: &str| {
+        let input = json!({"path": "notes/a.md", "content": "x"});
+        ToolCall { call_id: CallId(id.into()), tool: "write".into(), input }
+    };
+    let (judged, run) = ("rye/file-system/write", Isolation::Open);
+    assert_eq!(bench.toolbox.guarded(judged, &write("1")).await, Vec::<String>::new());
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&items, &link).unwrap();
+    let refused = bench.toolbox.run(judged, &write("1"), run, &bench.ears).await;
+    assert!(refused.error.unwrap().contains("leads to the project's items now"), "{}", refused.output);
+    assert!(!items.join("a.md").exists());
+    assert_eq!(bench.toolbox.guarded(judged, &write("2")).await, [WRITE_ITEMS]);
+    let written = bench.toolbox.run(judged, &write("2"), run, &bench.ears).await;
+    assert_eq!((written.error, items.join("a.md").exists()), (None, true));
+}
