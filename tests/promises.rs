@@ -112,12 +112,18 @@ fn a_thread_that_is_gone_on_with_keeps_its_inputs_and_a_failed_try_leaves_it_as_
     let before = project.log(&thread);
     assert_ne!(project.levain(&["threads", "resume", &thread, " "]).0, 0, "nothing was said");
     assert_eq!(project.log(&thread), before);
+    let mut chain = vec![thread.clone()];
     for _ in 0..2 {
         let next = project.json(&["threads", "resume", "--json", &thread, "and once more"]);
         let next = next["new_thread_id"].as_str().unwrap().to_owned();
         let started = &project.log(&next)[0].1;
         assert_eq!(started["inputs"], json!({"topic": "bread"}), "{started}");
         assert_eq!(project.levain(&["threads", "wait", &next]).0, 0);
+        // The first is named each time: what went on with it last goes on.
+        chain.push(next.clone());
+        let told = project.json(&["threads", "chain", "--json", &next]);
+        let links = told["chain"].as_array().unwrap().iter().map(|link| link["thread_id"].as_str().unwrap());
+        assert_eq!(links.collect::<Vec<_>>(), chain, "{told}");
     }
 }
 

@@ -18,6 +18,7 @@ use crate::worker::protocol::FromWorker;
 use futures_util::future::join_all;
 use regex::RegexBuilder;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -104,8 +105,8 @@ impl Orchestrator {
                 Ok(json!({ "success": true, "handed_off": newest }))
             }
             Operation::ResumeThread { thread_id, message } => {
-                let newest = self.newest(&thread_id).await;
-                self.resume(&newest, message).await
+                let chain = self.chain(&thread_id).await?;
+                self.resume(chain.last().unwrap_or(&thread_id), message).await
             }
             Operation::ReadTranscript { thread_id, tail_lines } => self.transcript(&thread_id, tail_lines).await,
         }
@@ -250,30 +251,30 @@ impl Orchestrator {
         Ok(json!({ "success": true, "count": active.len(), "active_threads": active }))
     }
 
-    /// The threads of the conversation that `id` is of, the first first.
+    /// The threads of the conversation that `id` is of, the first first. Where several went on with one, the newest of them
+    /// counts, but for the way to `id` itself.
     async fn chain(&self, id: &ThreadId) -> Result<Vec<ThreadId>, String> {
-        let thread = id.clone();
-        let summary = self.off_loop(move |layout| Summary::look(layout, &thread, REPLAY.summary)).await?;
-        let lineage = summary.map_err(|error| error.to_string())?.lineage;
-        let mut chain = vec![lineage.chain.unwrap_or_else(|| id.clone())];
-        while let Some(next) = self.successor(chain.last().unwrap_or(id)).await? {
-            if chain.contains(&next) {
-                break;
-            }
-            chain.push(next);
+        let (thread, named) = (id.clone(), id.clone());
+        let look = move |layout: &Layout| {
+            // Of one that is not there, why.
+            Summary::look(layout, &thread, REPLAY.summary)?;
+            threads::Threads::look(layout, SystemClock.now(), REPLAY)?.list(Part::All, MOST_THREADS)
+        };
+        let rows = self.off_loop(look).await?.map_err(|error: StoreError| error.to_string())?;
+        let goes_on = || rows.iter().filter(|row| row.lineage.origin == ThreadOrigin::Handoff);
+        let before = |id: &ThreadId| goes_on().find(|row| row.thread_id == *id)?.lineage.previous.clone();
+        let after = |id: &ThreadId| {
+            let successors = goes_on().filter(|row| row.lineage.previous.as_ref() == Some(id));
+            successors.max_by_key(|row| row.created_at).map(|row| row.thread_id.clone())
+        };
+        let mut chain = VecDeque::from([named]);
+        while let Some(previous) = chain.front().and_then(before).filter(|previous| !chain.contains(previous)) {
+            chain.push_front(previous);
         }
-        Ok(chain)
-    }
-
-    /// The thread that took over from `id`.
-    async fn successor(&self, id: &ThreadId) -> Result<Option<ThreadId>, String> {
-        let list =
-            |layout: &Layout| threads::Threads::look(layout, SystemClock.now(), REPLAY)?.list(Part::All, MOST_THREADS);
-        let rows = self.off_loop(list).await?.map_err(|error| error.to_string())?;
-        let follows = rows
-            .into_iter()
-            .find(|row| row.lineage.origin == ThreadOrigin::Handoff && row.lineage.previous.as_ref() == Some(id));
-        Ok(follows.map(|row| row.thread_id))
+        while let Some(next) = chain.back().and_then(after).filter(|next| !chain.contains(next)) {
+            chain.push_back(next);
+        }
+        Ok(chain.into())
     }
 
     async fn search(&self, id: &ThreadId, query: &str, kind: SearchType, most: usize) -> Result<Value, String> {
