@@ -98,8 +98,12 @@ impl Catalog {
     /// The longest answer to ask of `model`.
     #[must_use]
     pub fn max_output(&self, model: &ModelRef) -> Tokens {
-        let known = self.lookup(model).and_then(|info| info.max_output);
-        Tokens(known.or(self.usual_max_output).unwrap_or(USUAL_MAX_OUTPUT))
+        let info = self.lookup(model);
+        let known = info.as_ref().and_then(|info| info.max_output).or(self.usual_max_output);
+        let window = info.as_ref().and_then(ModelInfo::window);
+        // Some servers refuse more than the prompt leaves of the window.
+        let usual = || window.map_or(USUAL_MAX_OUTPUT, |window| (window.0 / 4).clamp(1, USUAL_MAX_OUTPUT));
+        Tokens(known.unwrap_or_else(usual))
     }
 
     /// Whether `model` is known to take images: by what its provider's file says, else those in the list do.
@@ -288,6 +292,8 @@ mod tests {
         let info = bare.lookup(&"p/m".parse().unwrap()).unwrap();
         assert_eq!(info.spend(&Usage::default()), None);
         assert_eq!(bare.max_output(&"p/m".parse().unwrap()), Tokens(USUAL_MAX_OUTPUT));
+        let small = Catalog::parse("[[model]]\nprovider='p'\nnames=['m']\nwindow=8192\n").unwrap();
+        assert_eq!(small.max_output(&"p/m".parse().unwrap()), Tokens(2_048));
         assert_eq!(bare.with_usual_max_output(7).max_output(&"q/x".parse().unwrap()), Tokens(7));
     }
 

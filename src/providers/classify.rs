@@ -32,6 +32,9 @@ const CONTEXT: &[&str] = &[
     "request_too_large",
 ];
 
+/// Phrases of a server that refuses the longest answer that was asked for, whatever the prompt is.
+const ANSWER: &[&str] = &["cannot be greater than max_model_len", "max_tokens is too large", "fewer output tokens"];
+
 /// Type words of refused or missing keys.
 const AUTH: &[&str] = &[
     "authentication_error",
@@ -64,11 +67,21 @@ pub fn category(status: Option<u16>, kind: &str, text: &str) -> ErrorCategory {
         _ if is_kind(&["rate_limit"]) => ErrorCategory::RateLimited,
         _ if is_kind(AUTH) || says(&["api key not valid"]) => ErrorCategory::Auth,
         Some(413) => ErrorCategory::ContextTooLong,
+        _ if says(ANSWER) => ErrorCategory::Permanent,
         _ if says(CONTEXT) => ErrorCategory::ContextTooLong,
         Some(408 | 425 | 500..=599) => ErrorCategory::Transient,
         _ if is_kind(TRANSIENT) => ErrorCategory::Transient,
         _ => ErrorCategory::Permanent,
     }
+}
+
+/// Whether what a server says in `text` is of the longest answer that was asked for: vLLM holds it against what the prompt leaves
+/// of the window.
+#[must_use]
+pub fn is_of_answer_limit(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let names_it = text.contains("max_tokens") || text.contains("max_completion_tokens");
+    ANSWER.iter().any(|phrase| text.contains(phrase)) || names_it && text.contains("is too large")
 }
 
 #[cfg(test)]
@@ -92,6 +105,18 @@ mod tests {
             (Some(400), "context_length_exceeded", "", ContextTooLong),
             (Some(500), "", "the request exceeds the available context size", ContextTooLong),
             (Some(413), "request_too_large", "", ContextTooLong),
+            (
+                Some(400),
+                "",
+                "max_tokens=16384 cannot be greater than max_model_len=8192 of this context length",
+                Permanent,
+            ),
+            (
+                Some(400),
+                "BadRequestError",
+                "'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 32768",
+                ContextTooLong,
+            ),
             (Some(400), "invalid_request_error", "max_tokens: field required", Permanent),
             (Some(404), "not_found_error", "model: x", Permanent),
             (Some(408), "", "", Transient),

@@ -4,7 +4,7 @@
 //! answer, only on silence. Redirects are not followed, because a key must not
 //! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
 
-use super::classify::category;
+use super::classify::{category, is_of_answer_limit};
 use super::error_body::{self, ErrorDetail};
 use super::network::{Batches, Network};
 use super::pause;
@@ -286,7 +286,7 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
         let target = error_body::clean(&self::place(target), key);
         format!("{place} redirects to {target}; set the base address of the service")
     } else {
-        format!("{place} answered {number}{reason}{said}{}", hint(number))
+        format!("{place} answered {number}{reason}{said}{}", hint(number, &said))
     };
     let code = match (kind.is_empty(), status.is_success()) {
         (false, _) => kind.clone(),
@@ -298,9 +298,10 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
     CallError { category: category(counted, &kind, &message), code, message, status: Some(number), retry_after_ms }
 }
 
-/// The next step, where the status alone tells it.
-fn hint(status: u16) -> &'static str {
+/// The next step, where status or words tell it.
+fn hint(status: u16, said: &str) -> &'static str {
     match status {
+        400 if is_of_answer_limit(said) => " — set `max_output_tokens` in .ai/config/agent/agent.yaml",
         401 => " — check the key",
         404 => " — check the model's name and the base address",
         _ => "",
