@@ -1,6 +1,7 @@
 //! What extensions say of their tools in the system text, and the text that a person or a project adds to it.
 
 use crate::support::scripted_project::{Project, done};
+use crate::support::terminal::key;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -96,6 +97,38 @@ fn nothing_is_said_of_tools_that_the_thread_may_not_use() {
         let text = project.told(&id);
         assert!(text.contains(says) && !text.contains("- brew"), "{text}");
     }
+}
+
+#[test]
+fn the_list_of_items_has_hooks_skills_templates_and_extensions() {
+    let project = project(&grant(&["extension/pour"]));
+    project.write(".ai/skills/steep/SKILL.md", "---\nname: steep\ndescription: How long\n---\nFour minutes.\n");
+    project.write(".ai/prompts/boil.md", "---\ndescription: Water\n---\nBoil $1.\n");
+    let hooks = "hooks:\n  - id: kettle\n    event: thread_started\n    layer: 2\n    enabled: false\n    action: {primary: fetch, \
+                 item_type: knowledge, item_id: nothing}\n";
+    project.write(".ai/config/agent/hooks.yaml", hooks);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("/items");
+    terminal.wait_for("› /items");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("knowledge");
+    for (typed, seen) in [
+        ("kettle", [".ai/config/agent/hooks.yaml:2 · layer 2 · switched off", "event: thread_started"]),
+        ("steep", ["skills/steep/SKILL.md", "Four minutes."]),
+        ("boil", ["prompts/boil.md", "Boil $1."]),
+        ("e.ts", [".ai/extensions/e.ts", "Make"]),
+    ] {
+        terminal.send_keys("/");
+        terminal.send_keys(typed);
+        for seen in seen {
+            terminal.wait_for(seen);
+        }
+        terminal.send_keys(key::ESC);
+        terminal.wait_for("knowledge");
+    }
+    terminal.send_keys(key::ESC);
+    terminal.leave();
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What the screen lists of items and files. Everything here reads files, so it runs off the loop.
 
-use crate::domain::{Problem, ToolSpec};
-use crate::items::{Directive, Found, Item, Items, Kind, Place, check};
+use crate::domain::{Problem, Space, ToolSpec};
+use crate::items::prompt_file::PromptFiles;
+use crate::items::{Directive, Found, Hook, Hooks, Item, Items, Kind, Place, check, regular};
 use crate::session::{Setup, built_in};
 use crate::workbench::{DirectiveChoice, ItemRow, PromptRow};
 use ignore::WalkBuilder;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// As many files are offered behind `@`, and so long they are looked for.
@@ -15,6 +16,9 @@ const LONGEST: Duration = Duration::from_secs(3);
 
 /// As much of a text is shown in a preview, in bytes.
 const PREVIEW: usize = 64 * 1024;
+
+/// No larger file is read for it, in bytes.
+const LARGEST: u64 = 4 << 20;
 
 /// Skills and templates that a prompt can name.
 pub(super) fn prompts(setup: &Setup) -> Vec<PromptRow> {
@@ -78,13 +82,54 @@ pub(super) fn items(setup: &Setup) -> Vec<ItemRow> {
         id: tool.item,
         space: "system".to_owned(),
         place: "built in".to_owned(),
-        file: None,
-        shadows: Vec::new(),
-        signature: None,
-        problems: Vec::new(),
-        directive: None,
+        ..ItemRow::default()
     }));
+    rows.extend(hooks(&items).into_iter().map(|(row, _)| row));
+    rows.extend(files_beside(setup));
     rows
+}
+
+/// The hooks of the settings files, in the order in which they are asked, and how each is written.
+fn hooks(items: &Items) -> Vec<(ItemRow, String)> {
+    let hooks = Hooks::read(items);
+    let row = |hook: &Hook| {
+        let written = Hooks::written(items, hook)?;
+        let inside = written.root.place == Place::Embedded;
+        let off = if hook.enabled { "" } else { " · switched off" };
+        let (line, layer) = (hook.lines.0, hook.layer);
+        let row = ItemRow {
+            kind: "hook",
+            id: format!("{} ({})", hook.id, hook.event),
+            space: written.root.to_string(),
+            place: format!("{}:{line} · layer {layer}{off}", written.path),
+            file: (!inside).then(|| hook.file.clone()),
+            line: Some(line),
+            problems: check::hooks([hook], items, "optional: true"),
+            ..ItemRow::default()
+        };
+        Some((row, written.text))
+    };
+    hooks.every().filter_map(row).collect()
+}
+
+/// Skills, templates and extensions.
+fn files_beside(setup: &Setup) -> Vec<ItemRow> {
+    let PromptFiles { skills, templates, .. } = setup.prompt_files();
+    let row = |kind, id: String, space: Space, file: PathBuf| ItemRow {
+        kind,
+        id,
+        space: space.word().to_owned(),
+        place: file.strip_prefix(&setup.project.root).unwrap_or(&file).display().to_string(),
+        file: Some(file),
+        ..ItemRow::default()
+    };
+    let prompt_files = skills.into_iter().map(|one| ("skill", one));
+    let prompt_files = prompt_files.chain(templates.into_iter().map(|one| ("template", one)));
+    let extensions = setup.extensions().found().into_iter().map(|one| {
+        let space = if one.of_project { Space::Project } else { Space::User };
+        row("extension", one.name, space, one.path)
+    });
+    prompt_files.map(|(kind, one)| row(kind, one.name, one.space, one.file)).chain(extensions).collect()
 }
 
 /// What a model is told of a built-in tool.
@@ -109,6 +154,7 @@ fn row(setup: &Setup, items: &Items, Found { item, shadows }: Found<'_>) -> Item
         space: space(item),
         place: told.strip_prefix(root).unwrap_or(&told).display().to_string(),
         file: (!inside).then(|| told.clone()),
+        line: None,
         shadows: shadows.iter().map(space).collect(),
         signature,
         problems,
@@ -118,16 +164,37 @@ fn row(setup: &Setup, items: &Items, Found { item, shadows }: Found<'_>) -> Item
 
 /// The beginning of an item's text.
 pub(super) fn text(setup: &Setup, kind: &str, id: &str) -> Result<String, String> {
-    let kind = Kind::ALL.into_iter().find(|known| known.word() == kind).ok_or("there is no such kind of item")?;
+    let Some(kind) = Kind::ALL.into_iter().find(|known| known.word() == kind) else {
+        return text_beside(setup, kind, id);
+    };
     let items = Items::list_kinds(&setup.spaces, &[kind]);
     if let Some(text) = (kind == Kind::Tool).then(|| tool_text(&items, id)).flatten() {
         return Ok(text);
     }
     let found = items.find(kind, id).map_err(|missing| missing.to_string())?;
     let text = items.look(found.item).map_err(|Problem { message, .. }| message)?;
+    Ok(begun(&text))
+}
+
+/// The beginning of what is no item.
+fn text_beside(setup: &Setup, kind: &str, id: &str) -> Result<String, String> {
+    let gone = || format!("the {kind} `{id}` is not there any more");
+    if kind == "hook" {
+        // Two files may have hooks of one name.
+        let named = hooks(&setup.items()).into_iter().filter(|(row, _)| row.id == id);
+        let texts: Vec<String> = named.map(|(row, text)| format!("# {}\n{text}", row.place)).collect();
+        return if texts.is_empty() { Err(gone()) } else { Ok(begun(&texts.join("\n\n"))) };
+    }
+    let row = files_beside(setup).into_iter().find(|row| row.kind == kind && row.id == id).ok_or_else(gone)?;
+    let file = row.file.ok_or_else(gone)?;
+    regular::read_text(&file, LARGEST).map(|text| begun(&text)).map_err(|error| error.to_string())
+}
+
+/// As much of a text as is shown.
+fn begun(text: &str) -> String {
     let end = text.floor_char_boundary(PREVIEW);
     let shown = text.get(..end).unwrap_or_default();
-    Ok(if end < text.len() { format!("{shown}\n…") } else { text.into_owned() })
+    if end < text.len() { format!("{shown}\n…") } else { shown.to_owned() }
 }
 
 /// Files and folders of the project by their paths from `root`, those of folders with `/` behind them, without what its

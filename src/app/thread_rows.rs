@@ -130,6 +130,7 @@ impl Said {
             turns: entry.cost.turns,
             tokens: entry.cost.usage.total(),
             spend: entry.cost.spend,
+            elapsed_ms: entry.cost.elapsed_ms,
             outputs: entry.outputs,
             risk: entry.risk,
             commands: entry.commands,

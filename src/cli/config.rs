@@ -6,7 +6,7 @@
 use super::Common;
 use super::failure::{Failure, written};
 use crate::config::Source;
-use crate::domain::{Space, nearest};
+use crate::domain::nearest;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
 use clap::Args;
@@ -90,11 +90,7 @@ fn lines(setup: &Setup) -> Vec<ConfigLine> {
         schema: SCHEMA,
         key: entry.key,
         value: entry.value,
-        from: match entry.origin.space {
-            Space::Project => "project",
-            Space::User => "user",
-            Space::System => "system",
-        },
+        from: entry.origin.space.word(),
         file: Some(entry.origin.file.display().to_string()),
         line: Some(entry.origin.line),
         origin: entry.origin.to_string(),

@@ -458,7 +458,7 @@ commands! {
     LayerFork "layer.fork" "Send it in a fork" "Send the prompt of the request again in a fork that is as it would be, and compare the two." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ServersShow "servers.show" "MCP servers" "List the MCP servers, what they offer and what that takes of a context; /mcp test asks them, /mcp refresh NAME keeps what one offers." / "mcp";
-    ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
+    ItemsShow "items.show" "Items" "List items, hooks, skills, templates and extensions: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];
     PreviewUp "preview.up" "Preview up" "Scroll the preview up." [hidden];
     PreviewDown "preview.down" "Preview down" "Scroll the preview down." [hidden];

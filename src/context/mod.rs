@@ -31,7 +31,7 @@ pub use facts::Start;
 pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill, ToolWords};
 pub use palette::{Preload, offer, tree};
 pub use permit::{Meaning, Riskiest, permission_problems};
-pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
+pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan};
 pub use provider::{ContextQuery, EnvironmentSnapshot, State, project_file};
 pub use request::{BuiltRequest, Offer, RequestBuilder};
 pub use route::{Fate, Route, routes};

@@ -671,19 +671,9 @@ fn with_shadows<T>(piece: Piece, loaded: &Loaded<T>) -> Vec<Piece> {
     pieces
 }
 
-/// A space's word.
-#[must_use]
-pub fn space(space: Space) -> &'static str {
-    match space {
-        Space::Project => "project",
-        Space::User => "user",
-        Space::System => "system",
-    }
-}
-
 /// Where an item lies: a space, or a further bundle of the system space as in `system:team`.
 pub(super) fn place(from: Space, bundle: Option<&str>) -> String {
-    bundle.map_or_else(|| space(from).to_owned(), |bundle| format!("{}:{bundle}", space(from)))
+    bundle.map_or_else(|| from.word().to_owned(), |bundle| format!("{}:{bundle}", from.word()))
 }
 
 /// The element's name for a wrapped item: its own name, or the end of its id.

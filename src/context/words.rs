@@ -1,7 +1,6 @@
 //! Layers in the words of people, the same on the screen and on the command line.
 
 use super::plan::place;
-use super::space;
 use crate::domain::{Block, Channel, Layer, LayerKind, Message, Origin, Role, Via};
 
 /// The part of the request a layer is in.
@@ -88,7 +87,7 @@ pub fn origin(origin: &Origin) -> String {
             let path = if path.is_empty() { String::new() } else { format!(" {path}") };
             format!("{}{path}{line}{signature}{via}", place(*from, bundle.as_deref()))
         }
-        Origin::File { space: from, path } => format!("{} {path}", space(*from)),
+        Origin::File { space: from, path } => format!("{} {path}", from.word()),
         Origin::Provider { name } => format!("provider {name}"),
         Origin::User => "you".to_owned(),
         Origin::Thread => "this thread".to_owned(),

@@ -125,6 +125,18 @@ pub enum Space {
     System,
 }
 
+impl Space {
+    /// As people are told it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+            Self::System => "system",
+        }
+    }
+}
+
 /// Where a layer's text was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]

@@ -7,6 +7,7 @@
 use super::amount::{Money, Tokens};
 use super::id::ThreadId;
 use super::lineage::{LimitSource, SetLimits};
+use super::note::seconds;
 use super::status::{Cost, Limits};
 use std::fmt;
 
@@ -267,11 +268,74 @@ impl BudgetReport {
         let unknown = || format!("{unpriced} of these tokens have no known price: the spend is a lower bound");
         [Some(spend), Some(tokens), (unpriced > Tokens(0)).then(unknown)].into_iter().flatten().collect()
     }
+
+    /// What the thread itself spent in a minute of its work, of which there were so many milliseconds, and how long what it may
+    /// still spend lasts at that: `$0.04 and 1.2k tokens a minute: $0.75 left last 18 min 45 s`. None before it has spent anything.
+    #[must_use]
+    pub fn burn_rate(&self, worked_ms: u64) -> Option<String> {
+        let a_minute = |amount: u64| amount.saturating_mul(60_000).checked_div(worked_ms);
+        let money = u64::try_from(self.spend.spent.0).unwrap_or_default();
+        let (money_a_minute, tokens_a_minute) = (a_minute(money)?, a_minute(self.tokens.spent.0)?);
+        let lasts = |left: u64, spent: u64| left.saturating_mul(worked_ms).checked_div(spent);
+        let of_money = self.spend.left.and_then(|left| {
+            let time = lasts(u64::try_from(left.0).unwrap_or_default(), money)?;
+            Some((time, left.to_string()))
+        });
+        let of_tokens =
+            self.tokens.left.and_then(|left| Some((lasts(left.0, self.tokens.spent.0)?, format!("{left} tokens"))));
+        let first = of_money.into_iter().chain(of_tokens).min_by_key(|(time, _)| *time);
+        let money = Money(i64::try_from(money_a_minute).unwrap_or(i64::MAX));
+        let rate = match (money_a_minute, tokens_a_minute) {
+            (0, 0) => return None,
+            (0, tokens) => format!("{} tokens a minute", Tokens(tokens)),
+            (_, tokens) => format!("{money} and {} tokens a minute", Tokens(tokens)),
+        };
+        Some(first.map_or_else(|| rate.clone(), |(time, left)| format!("{rate}: {left} left last {}", seconds(time))))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_burn_rate_is_of_the_threads_own_work_and_tells_what_is_used_up_first() {
+        fn balance<T: Copy + Default>(spent: T, left: Option<T>) -> Balance<T> {
+            let (none, capped_by) = (T::default(), None);
+            Balance {
+                limit: None,
+                set_aside: none,
+                spent,
+                spent_below: none,
+                reserved_by_calls: none,
+                reserved_by_children: none,
+                left,
+                capped_by,
+                over: none,
+            }
+        }
+        let report = |spend, tokens| BudgetReport {
+            thread: ThreadId::new("lead", 1),
+            parent: None,
+            depth: 0,
+            live: true,
+            live_children: 0,
+            spend,
+            tokens,
+            unpriced: Tokens(0),
+            unpriced_below: Tokens(0),
+        };
+        let told = |spend, tokens, worked_ms| report(spend, tokens).burn_rate(worked_ms);
+        let spent = || balance(Money(100_000), Some(Money(200_000)));
+        let sentence = "$0.20 and 2.0k tokens a minute: $0.20 left last 1 min 0 s";
+        assert_eq!(told(spent(), balance(Tokens(1_000), None), 30_000).unwrap(), sentence);
+        let sentence = "$0.20 and 2.0k tokens a minute: 500 tokens left last 15 s";
+        assert_eq!(told(spent(), balance(Tokens(1_000), Some(Tokens(500))), 30_000).unwrap(), sentence);
+        let free = || balance(Money(0), Some(Money(5)));
+        assert_eq!(told(free(), balance(Tokens(100), None), 60_000).unwrap(), "100 tokens a minute");
+        assert_eq!(told(free(), balance(Tokens(0), None), 60_000), None);
+        assert_eq!(told(spent(), balance(Tokens(1), None), 0), None);
+    }
 
     #[test]
     fn a_refusal_tells_the_amounts_to_the_millionth() {

@@ -41,11 +41,7 @@ impl Root {
 impl fmt::Display for Root {
     /// `project`, `user`, `system`, `system:team`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.space {
-            Space::Project => "project",
-            Space::User => "user",
-            Space::System => "system",
-        })?;
+        formatter.write_str(self.space.word())?;
         if let Some(bundle) = &self.bundle {
             write!(formatter, ":{bundle}")?;
         }

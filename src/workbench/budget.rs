@@ -88,6 +88,9 @@ impl Model {
     pub(super) fn show_budget(&mut self, id: &ThreadId, report: Result<Box<BudgetReport>, String>) {
         let mut lines = vec![PagerLine::Heading(id.to_string())];
         lines.extend(self.counted(id));
+        if let Some(rate) = report.as_ref().ok().and_then(|report| report.burn_rate(self.worked(id)?)) {
+            lines.push(PagerLine::Row { left: "burn rate".to_owned(), text: rate });
+        }
         lines.push(PagerLine::Blank);
         lines.push(PagerLine::Heading("with everything below it".to_owned()));
         match report {
@@ -107,6 +110,12 @@ impl Model {
         self.lay_over(Pager::new("budget", lines));
     }
 
+    /// How long the thread worked, in milliseconds, as far as it is known here.
+    fn worked(&self, id: &ThreadId) -> Option<u64> {
+        let state = self.view.state.as_ref().filter(|_| self.view.is_of(id));
+        state.map(|state| state.cost.elapsed_ms).or_else(|| self.threads.find(id).map(|row| row.elapsed_ms))
+    }
+
     /// What is counted for the thread alone.
     fn counted(&self, id: &ThreadId) -> Vec<PagerLine> {
         let state = self.view.state.as_ref().filter(|_| self.view.is_of(id));
@@ -120,7 +129,7 @@ impl Model {
             (None, None) => "no limit".to_owned(),
         };
         let used = state.map(|state| state.cost.turns).or_else(|| row.map(|row| row.turns));
-        let time = state.map(|state| seconds(state.cost.elapsed_ms));
+        let time = self.worked(id).map(seconds);
         let most = duration_seconds.map(|limit| seconds(limit.saturating_mul(1_000)));
         let started = state.map(|state| state.cost.spawns.to_string());
         let rows = [

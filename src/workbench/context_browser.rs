@@ -266,7 +266,7 @@ impl Model {
     pub(super) fn open_item(&mut self) -> Vec<Effect> {
         let Some(row) = self.chosen_item() else { return Vec::new() };
         if let Some(file) = &row.file {
-            return vec![Effect::OpenFile(Source { file: file.clone(), line: None })];
+            return vec![Effect::OpenFile(Source { file: file.clone(), line: row.line })];
         }
         let (kind, id) = (row.kind, row.id.clone());
         let read = self.browser.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);

@@ -39,10 +39,10 @@ pub struct DirectiveChoice {
     pub refusal: Option<String>,
 }
 
-/// An item as the list shows it.
+/// An item as the list shows it, or what goes with items: a hook of a settings file, a skill, a template, an extension.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemRow {
-    /// `directive`, `knowledge` or `tool`.
+    /// `directive`, `knowledge`, `tool`, `hook`, `skill`, `template` or `extension`.
     pub kind: &'static str,
     pub id: String,
     /// As in [`DirectiveChoice::space`].
@@ -51,6 +51,8 @@ pub struct ItemRow {
     pub place: String,
     /// Its file; none when it is in the program itself.
     pub file: Option<PathBuf>,
+    /// Where in its file it begins, where that holds several.
+    pub line: Option<u32>,
     /// The spaces of the files it hides.
     pub shadows: Vec<String>,
     /// What its signature is worth, in a word; none where nobody looks at signatures.

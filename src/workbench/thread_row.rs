@@ -21,6 +21,8 @@ pub struct ThreadRow {
     pub turns: u32,
     pub tokens: Tokens,
     pub spend: Money,
+    /// How long it worked, in milliseconds.
+    pub elapsed_ms: u64,
     /// How much it wrote lately.
     pub outputs: Outputs,
     /// What is risky of what its directive grants and does not acknowledge.

@@ -3,8 +3,8 @@
 
 use super::{Hook, Place, Source};
 use crate::domain::{Problem, Severity, Space, nearest};
-use crate::items::Items;
 use crate::items::knowledge::{json, mapping};
+use crate::items::{Items, Root};
 use serde_json::Value;
 use std::path::Path;
 
@@ -97,7 +97,34 @@ pub(super) fn sort(hooks: &mut [Hook]) {
     hooks.sort_by_key(|hook| (hook.layer, hook.source));
 }
 
+/// A hook as it is written in a file of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub root: Root,
+    /// The path of the file below that.
+    pub path: &'static str,
+    /// The lines of the hook.
+    pub text: String,
+}
+
 impl Hooks {
+    /// All of them, also those that are switched off.
+    pub fn every(&self) -> impl Iterator<Item = &Hook> {
+        self.hooks.iter().chain(&self.disabled)
+    }
+
+    /// How `hook` is written; none where its file is gone.
+    #[must_use]
+    pub fn written(items: &Items, hook: &Hook) -> Option<Written> {
+        let places = items.roots().iter().flat_map(|root| [SHARED, OWN].map(|path| (root, path)));
+        let (root, path) = places.into_iter().find(|(root, path)| root.file(path) == hook.file)?;
+        let (whole, _objection) = items.read_at(root, path)?.ok()?;
+        let (first, last) = hook.lines;
+        let lines = whole.lines().skip(usize::try_from(first).ok()?.saturating_sub(1));
+        let lines = lines.take(usize::try_from(last.saturating_sub(first)).ok()? + 1);
+        Some(Written { root: root.clone(), path, text: lines.collect::<Vec<_>>().join("\n") })
+    }
+
     /// These and a directive's own that are not switched off, in order.
     #[must_use]
     pub fn with(&self, directive: &[Hook]) -> Vec<Hook> {

@@ -207,15 +207,14 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         model: ModelRef::new("anthropic", "claude-sonnet-4-5").into(),
         waits_for: None,
         outputs: (0..turns).map(|turn| turn * 97 % 400 + 20).collect::<Vec<_>>().into(),
-        commands: RunningCommands::from_words(if turns == 1 {
-            "command-1 cargo watch\ncommand-2 npm run dev"
-        } else {
-            ""
-        }),
+        commands: RunningCommands::from_words(
+            ["", "command-1 cargo watch\ncommand-2 npm run dev"][usize::from(turns == 1)],
+        ),
         risk: (turns == 1).then(|| "elevated: rye.execute.tool.rye.bash".to_owned()),
         turns,
         tokens: Tokens(1_200),
         spend: Money(i64::from(turns) * 12_000),
+        elapsed_ms: 0,
         updated_at: Timestamp(NOW - minutes * 60_000),
         runs: false,
         elsewhere: false,

@@ -23,6 +23,7 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money::ZERO,
+        elapsed_ms: 0,
         updated_at: Timestamp(1),
         runs: false,
         elsewhere: false,

@@ -53,6 +53,7 @@ fn row(number: u64, title: &str) -> ThreadRow {
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money(0),
+        elapsed_ms: 0,
         updated_at: Timestamp(1),
         runs: false,
         elsewhere: false,
