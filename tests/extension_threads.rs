@@ -809,8 +809,31 @@ export default (pi: any) => {
     terminal.wait_for("Done.");
     terminal.wait_for("watching");
     project.write("trigger.txt", "now");
-    terminal.wait_for("trigger: now");
+    terminal.wait_for("e.ts: trigger: now");
+    // The model answers it, and no prompt of the person's is made of it.
+    let (_, out, _) = project.levain(&["threads", "--json"]);
+    let row: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let id = row["thread_id"].as_str().unwrap().to_owned();
+    let count = |name: &str| project.events(&id).iter().filter(|(event, _)| event == name).count();
+    terminal::poll("it is answered", || count("cognition_out") == 2);
+    assert_eq!((count("cognition_in"), count("request_recorded")), (1, 2));
+    assert_eq!(project.event(&id, "extension_entry")["entry"]["turn"], "steer");
+    let (_, wire, _) =
+        output(&mut project.home.levain(&["context", "show", "--thread", &id, "--request", "2", "--wire"]));
+    assert!(wire.contains("trigger: now"), "{wire}");
     terminal.leave();
+}
+
+#[test]
+fn a_tool_may_say_that_its_result_ends_the_turn() {
+    let extension = r#"export default (pi: any) => pi.registerTool({ name: "final", description: "x", parameters: { type: "object" },
+      execute: async () => ({ content: [{ type: "text", text: "taken" }], details: { n: 1 }, terminate: true }) });"#;
+    let replies = [json!({"steps": [{"tool_call": {"name": "final", "input": {}}}]})];
+    let project = granting(Project::extended(extension, &replies), "extension/final");
+    let id = project.run("go");
+    let count = |name: &str| project.events(&id).iter().filter(|(event, _)| event == name).count();
+    assert_eq!((count("request_recorded"), count("thread_completed")), (1, 1));
+    assert_eq!(project.event(&id, "tool_call_result")["output"], "taken");
 }
 
 #[test]

@@ -578,6 +578,7 @@ fn files_are_changed_in_the_folders_of_the_policy_alone() {
         hidden: vec![root.join("secret")],
         write: vec![root.join("open")],
         guarded: vec![root.join("open/guarded"), root.join("open/holds/guarded")],
+        data: vec![root.join("open/guarded")],
         looked_through: Vec::new(),
     };
     let settings = Settings {
@@ -603,6 +604,10 @@ export default (pi) => {
     said(() => fs.copyFileSync('secret', 'open/s')), said(() => fs.rmSync('open', { recursive: true })), said(() => fs.mkdirSync('secret/x')),
     said(() => fs.renameSync('open/holds', 'open/other')), said(() => fs.rmSync('open/holds', { recursive: true })),
     said(() => fs.unlinkSync('open/link')), said(() => fs.readFileSync('open/old', 'utf8')), said(() => fs.unlinkSync('open/nowhere')),
+    said(() => fs.writeFileSync('open/guarded/my.json', '1')), said(() => fs.writeFileSync('open/guarded/my.json', '2')),
+    said(() => fs.writeFileSync('open/guarded/package.json', '')), said(() => fs.mkdirSync('open/guarded/x.json')),
+    said(() => fs.renameSync('open/guarded/my.json', 'open/guarded/my.js')), said(() => fs.writeFileSync('open/holds/guarded/my.json', '')),
+    said(() => fs.writeFileSync('open/guarded/../guarded/x.js', '')),
   ]);
 };";
     bench.registered("files.js", text);
@@ -632,7 +637,14 @@ export default (pi) => {
         "EACCES",
         "done",
         "old",
-        "done"
+        "done",
+        "done",
+        "done",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES"
     ]);
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
     assert_eq!(fs::read_dir(bench.folder.path().join("closed")).unwrap().count(), 0);

@@ -158,4 +158,6 @@ pub enum ShownPlace {
     Footer,
     /// The name of the terminal's window.
     Title,
+    /// What the thread does, while it waits for a model.
+    Working,
 }

@@ -13,6 +13,7 @@ mod settings;
 mod thread;
 mod tool;
 
+pub use super::prompt_mode::PromptMode;
 pub use approval::ApprovalEvent;
 pub use context::ContextEvent;
 pub use control::ControlEvent;
@@ -240,16 +241,6 @@ impl Delta {
             (_, delta) => deltas.push(delta),
         }
     }
-}
-
-/// When a prompt is to be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PromptMode {
-    /// At the next turn: what is sent while the thread works reaches the model with the next request.
-    Steer,
-    /// When the thread would otherwise wait.
-    FollowUp,
 }
 
 /// Why an answer ended.

@@ -1,5 +1,6 @@
 //! What an extension leaves in the log of a thread.
 
+use super::prompt_mode::PromptMode;
 use super::{ContentHash, CustomMessage, ModelRef, Money, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,14 +22,25 @@ pub enum ExtensionEntry {
         label: Option<String>,
     },
     /// What its tool gave beside the text of the result, for whoever draws that or reads it back.
-    Details { call_id: String, details: Value },
-    /// A message of its own, which joins the conversation with the next prompt.
+    Details {
+        call_id: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        details: Value,
+        /// The model is not to answer the result, where all other results of the same answer say so, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        terminate: bool,
+    },
+    /// A message of its own, which joins the conversation with the next prompt, or with the next request.
     Message {
         #[serde(flatten)]
         message: CustomMessage,
         /// It stands behind that prompt, not before it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         behind: bool,
+        /// The model is to answer it: before the request that comes next, or when the thread would else be at rest. Needs no
+        /// prompt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<PromptMode>,
     },
     /// It called a model, which counts as spent by the thread.
     ModelCall {

@@ -38,6 +38,7 @@ pub mod policy;
 pub mod postmortem;
 pub mod preview;
 pub mod problem;
+pub mod prompt_mode;
 pub mod request;
 pub mod risk;
 pub mod rules;

@@ -59,8 +59,8 @@ impl Engine {
     /// # Errors
     /// When there is no thread or no memory for it.
     pub fn start(mut settings: Settings) -> Result<Self, EngineError> {
-        let Policy { hidden, write, guarded, .. } = &mut settings.policy;
-        for path in hidden.iter_mut().chain(write).chain(guarded) {
+        let Policy { hidden, write, guarded, data, .. } = &mut settings.policy;
+        for path in hidden.iter_mut().chain(write).chain(guarded).chain(data) {
             *path = fs::canonicalize(&*path).unwrap_or_else(|_| path.clone());
         }
         let (messages, incoming) = mpsc::channel();

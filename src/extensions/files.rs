@@ -181,7 +181,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             let mut options = OpenOptions::new();
             options.write(true).append(append).truncate(!append).custom_flags(O_NOFOLLOW);
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
-            options.open(at("path")?)?.write_all(data)?;
+            options.open(file(policy, &cwd.join(text("path")))?)?.write_all(data)?;
             Ok(Plain::Nothing)
         }
         "mkdir" => {
@@ -245,6 +245,31 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
 /// Where a change to `path` would happen, with every link on the way followed: below a folder of the policy, and not where it
 /// guards or hides.
 fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+    let real = followed(path)?;
+    if is_open(policy, &real) { Ok(real) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// The same of a file that is written, which data may be where nothing else is changed.
+fn file(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+    let real = followed(path)?;
+    if is_open(policy, &real) || is_data(policy, &real) {
+        Ok(real)
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+/// Whether it lies in a folder for data and decides nothing of what runs, as `package.json` does.
+fn is_data(policy: &Policy, real: &Path) -> bool {
+    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
+    let decides = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case("package.json"))
+        || real.components().any(|part| part.as_os_str() == "node_modules");
+    let is_json = real.extension().is_some_and(|ending| ending == "json");
+    is_json && !decides && within(&policy.data) && within(&policy.write) && !within(&policy.hidden)
+}
+
+/// Where `path` leads, which need not exist.
+fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
     let mut there = path.to_owned();
     let real = loop {
@@ -262,8 +287,7 @@ fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     };
-    let real = missing.into_iter().rev().fold(real, |path, name| path.join(name));
-    if is_open(policy, &real) { Ok(real) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    Ok(missing.into_iter().rev().fold(real, |path, name| path.join(name)))
 }
 
 /// Where the entry of a folder lies that is removed or renamed: a link is that itself, not what it leads to. It may hold

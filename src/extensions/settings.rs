@@ -53,6 +53,9 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// Files and folders among those that are not changed.
     pub guarded: Vec<PathBuf>,
+    /// Folders among the guarded ones where files of data (JSON) are written, though nothing that runs: where extensions lie, many
+    /// keep their settings beside themselves.
+    pub data: Vec<PathBuf>,
     /// Files and folders of the project that somebody looked through: what lies there imports nothing else of the project.
     pub looked_through: Vec<PathBuf>,
 }

@@ -264,7 +264,7 @@ impl Entries {
             ExtensionEntry::Label { target, label } => {
                 self.push(offset, at, json!({"type": "label", "targetId": target, "label": label}));
             }
-            ExtensionEntry::Details { call_id, details } => {
+            ExtensionEntry::Details { call_id, details, .. } => {
                 self.details.insert(call_id, details);
             }
             ExtensionEntry::Message { message, .. } => self.push(offset, at, custom_message(message)),

@@ -469,8 +469,10 @@ impl ExtensionHandlers {
         let (answer, _) = engine.ask(ask, false).await.map_err(|error| error.to_string())?;
         match (answer.result, answer.error) {
             (Some(mut result), _) => {
-                if let Some(details) = result.get("details").filter(|details| !details.is_null()) {
-                    self.thread.keep_details(call.call_id.0.clone(), details.clone()).await;
+                let terminate = result.get("terminate").and_then(Value::as_bool).unwrap_or_default();
+                let details = result.get("details").cloned().unwrap_or_default();
+                if terminate || !details.is_null() {
+                    self.thread.keep_details(call.call_id.0.clone(), details, terminate).await;
                 }
                 let failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
                 Ok((result.get_mut("content").map(Value::take).unwrap_or_default(), failed))

@@ -50,15 +50,22 @@ impl ExtensionThread {
         Ok(Some(said))
     }
 
-    /// Whether a message of an extension is for the model now: while the thread works, and where it says so.
-    pub(super) fn takes_turn(&self, arguments: &Value) -> bool {
+    /// When the model is to answer a message of an extension without a prompt: while the thread works, and where it says so.
+    fn turn(&self, arguments: &Value) -> Option<PromptMode> {
         let option = |name: &str| arguments.pointer(&format!("/options/{name}"));
         let works = self.state.borrow().as_ref().is_some_and(|state| !is_idle(state));
         let next = option("deliverAs").and_then(Value::as_str) == Some("nextTurn");
-        !next && (works || option("triggerTurn").and_then(Value::as_bool) == Some(true))
+        let asks = !next && (works || option("triggerTurn").and_then(Value::as_bool) == Some(true));
+        asks.then(|| mode(arguments.get("options")))
     }
 
-    /// Leaves a message that joins the conversation with the next prompt.
+    /// Whether a message of an extension has to begin the conversation, which a prompt alone can.
+    pub(super) fn begins(&self, arguments: &Value) -> bool {
+        let begun = self.state.borrow().as_ref().is_some_and(|state| state.cost.turns > 0);
+        !begun && self.turn(arguments).is_some()
+    }
+
+    /// Leaves a message that joins the conversation with the next prompt, or that the model answers.
     pub(super) fn leave_message(
         &self,
         thread: &Arc<dyn ThreadAccess>,
@@ -78,7 +85,7 @@ impl ExtensionThread {
             by,
         };
         let behind = arguments.pointer("/options/deliverAs").and_then(Value::as_str) == Some("nextTurn");
-        let left = thread.append(ExtensionEntry::Message { message, behind });
+        let left = thread.append(ExtensionEntry::Message { message, behind, turn: self.turn(arguments) });
         let left_out = said.left_out();
         Box::pin(async move {
             left.await;

@@ -262,10 +262,10 @@ impl ExtensionThread {
         self.loading.store(loading, Ordering::Relaxed);
     }
 
-    /// Leaves what a tool gave beside its text in the log.
-    pub(super) async fn keep_details(&self, call_id: String, details: Value) {
+    /// Leaves what a tool gave beside its text in the log, and whether the model is not to answer that.
+    pub(super) async fn keep_details(&self, call_id: String, details: Value, terminate: bool) {
         if let Some((thread, _)) = self.thread.get() {
-            thread.append(ExtensionEntry::Details { call_id, details }).await;
+            thread.append(ExtensionEntry::Details { call_id, details, terminate }).await;
         }
     }
 
@@ -426,6 +426,10 @@ impl ExtensionThread {
             "ui.call" if self.has_person() => {
                 let said = plain(&text("text").unwrap_or_default());
                 thread.call(said.chars().take(LONGEST_CALL).collect());
+            }
+            "ui.setWorkingMessage" => {
+                let message: Vec<String> = text("message").filter(|text| !text.trim().is_empty()).into_iter().collect();
+                self.show("working".to_owned(), ShownPlace::Working, &message);
             }
             "ui.setStatus" => {
                 self.show(key(), ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
@@ -600,7 +604,7 @@ impl Outside for ExtensionThread {
             Ok(said) => said,
             Err(refusal) => return refused(refusal),
         };
-        if let Some(said) = said.as_ref().filter(|_| name == "message.send" && !self.takes_turn(&arguments)) {
+        if let Some(said) = said.as_ref().filter(|_| name == "message.send" && !self.begins(&arguments)) {
             return self.leave_message(&thread, called(&asker), said, &arguments);
         }
         let left_out = if let Some(said) = &said { said.left_out() } else { None };

@@ -247,7 +247,8 @@ impl Extensions {
         let guarded = guarded.chain(own).chain(named).chain(kept).collect();
         let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));
         let trusted = trusted.chain([self.root.join(FOLDERS[1])]).chain(of_project.runnable.iter().cloned());
-        let policy = Policy { hidden, write, guarded, looked_through: trusted.collect() };
+        let data = if changes { vec![self.home.join(OWN_FOLDERS[1])] } else { Vec::new() };
+        let policy = Policy { hidden, write, guarded, data, looked_through: trusted.collect() };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }

@@ -328,7 +328,7 @@ impl Import<'_> {
                 let mut events: Vec<Event> = shown.map(Event::Tool).collect();
                 if !message["details"].is_null() {
                     let (call_id, details) = (call_id.0.clone(), message["details"].clone());
-                    let entry = ExtensionEntry::Details { call_id, details };
+                    let entry = ExtensionEntry::Details { call_id, details, terminate: false };
                     events.push(Event::Thread(ThreadEvent::ExtensionEntry { entry }));
                 }
                 events.push(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }));
@@ -497,7 +497,7 @@ fn custom(value: &Value, text: String) -> CustomMessage {
 }
 
 fn message_of(message: CustomMessage) -> Event {
-    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind: false } })
+    Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind: false, turn: None } })
 }
 
 fn time(entry: &Value) -> Option<Timestamp> {

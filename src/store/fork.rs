@@ -370,7 +370,9 @@ fn words(event: Event) -> Option<Event> {
         }),
         Event::Settings(SettingsEvent::StateSet { .. } | SettingsEvent::LayersChanged { .. })
         | Event::Context(ContextEvent::ContextInherited { .. })
-        | Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { .. } })
+        | Event::Thread(ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::Message { .. } | ExtensionEntry::Details { terminate: true, .. },
+        })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
             ToolEvent::ResultKept { .. }

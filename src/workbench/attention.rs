@@ -70,7 +70,7 @@ impl Model {
 }
 
 /// `text` without what turns or hides letters: names come from files.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     let mut before = ' ';
     text.chars().filter(|letter| !is_hidden_behind(std::mem::replace(&mut before, *letter), *letter)).collect()
 }

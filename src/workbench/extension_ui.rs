@@ -1,5 +1,6 @@
 //! What extensions ask and show on the screen: when a question opens, and what becomes of its answer.
 
+use super::attention::visible;
 use super::dialog::{DialogPanel, Dialogs};
 use super::fork::{ForkAsked, Forking, SummaryAsked};
 use super::geometry;
@@ -12,6 +13,9 @@ use crate::domain::conversation::entry_at;
 use crate::domain::{DialogReply, NumberedText, OpenDialog, ShownPlace};
 use crate::domain::{ForkPoint, MoveTo};
 use crate::worker::protocol::Command;
+
+/// Most letters of it: the status line has other things to tell.
+const LONGEST_WORKING: usize = 40;
 
 impl Model {
     /// What extensions show at a place, line by line; those of the status in one.
@@ -26,6 +30,13 @@ impl Model {
         lines.collect()
     }
 
+    /// What an extension says the thread does while a model is waited for; styles have no place in it.
+    #[must_use]
+    pub fn working_message(&self) -> Option<String> {
+        let told = self.shown_at(ShownPlace::Working).pop()?;
+        Some(visible(&anstream::adapter::strip_str(&told).to_string()).chars().take(LONGEST_WORKING).collect())
+    }
+
     /// Rows below the title, above and below the draft.
     pub(super) fn shown_rows(&self) -> (u16, u16, u16) {
         let (mut header, mut above, mut below, mut status) = (0, 0, 0, 0_u16);
@@ -36,7 +47,7 @@ impl Model {
                 ShownPlace::AboveDraft => above = lines.saturating_add(above),
                 ShownPlace::BelowDraft | ShownPlace::Footer => below = lines.saturating_add(below),
                 ShownPlace::Status => status = 1,
-                ShownPlace::Title => {}
+                ShownPlace::Title | ShownPlace::Working => {}
             }
         }
         (header, above, status.saturating_add(below))

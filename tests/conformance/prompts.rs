@@ -274,7 +274,7 @@ async fn messages_for_the_next_prompt_stand_between_it_and_those_of_handlers() {
     for (text, behind) in [("for the next", true), ("left", false), ("also for the next", true)] {
         let (custom_type, text, details) = ("note".to_owned(), text.to_owned(), Value::Null);
         let message = CustomMessage { custom_type, text, display: true, details, by: "e".to_owned() };
-        access.append(ExtensionEntry::Message { message, behind }).await;
+        access.append(ExtensionEntry::Message { message, behind, turn: None }).await;
     }
     thread.say("on").await;
     assert_eq!(

@@ -299,6 +299,7 @@ const EXPECTED = {
   "resources: paths that are a text": [["steps.0.promptPaths.0", "errors.0"], NO_TEXT],
   "resources: a path that is no text": [["steps.0.skillPaths.1", "steps.0.skillPaths.2"], NO_TEXT],
   "a handler registered while its event is asked": [["steps.0.text"], "those are asked that were there when the event came: one that registers itself again would never end"],
+  "what pi.on answers": [["effects.0.1.data"], "a function that takes the handler back, as newer versions of pi have it"],
   "a handler that is no function": [["errors.0", "registered.failed.0", "registered.extensions.0.file", "registered.extensions.1"], STRICT],
   "a field put on the context": [["effects.1.1.data"], "a context is one extension's own, and serves it again"],
   "a field put on the context, for another extension": [["effects.0.1.data"], "a context is one extension's own, so that none is handed what another made of it"],

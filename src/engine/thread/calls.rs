@@ -214,12 +214,21 @@ pub(super) fn keep_images(thread: &mut Thread, call_id: &CallId, images: &[Conte
     }
 }
 
+/// The tool of this call wants no answer to its result.
+pub(super) fn terminates(thread: &mut Thread, call_id: &str) {
+    if let Phase::Tools { calls, .. } = &mut thread.phase
+        && let Some(staged) = staged(calls, &CallId(call_id.to_owned()))
+    {
+        staged.terminates = true;
+    }
+}
+
 /// What the result of a call means for the answer it belongs to.
 pub(super) enum Answered {
     /// Others have no result yet.
     Waits(Vec<Effect>),
-    /// All results are in the history.
-    All { stopping: Option<CancelScope> },
+    /// All results are in the history. `terminates`: no tool wants an answer.
+    All { stopping: Option<CancelScope>, terminates: bool },
 }
 
 pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool) -> Answered {
@@ -243,11 +252,11 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
             None => Vec::new(),
         });
     }
-    let stopping = *stopping;
+    let (stopping, terminates) = (*stopping, calls.iter().all(|staged| staged.terminates));
     let result = |staged: StagedCall| {
         if let CallStage::Done(block) = staged.stage { Some((block, staged.done_at)) } else { None }
     };
     let (blocks, results) = std::mem::take(calls).into_iter().filter_map(result).unzip();
     thread.push_said(Message { role: Role::User, blocks }, MessageFacts { results, ..MessageFacts::at(now) });
-    Answered::All { stopping }
+    Answered::All { stopping, terminates }
 }

@@ -5,7 +5,7 @@ use super::handoff::make_room;
 use super::room::{CompactionCause, Handoff};
 use super::state::{ControlPoint, Phase, ReturnState, Returned, Share, Thread};
 use super::turn::{prepare_anyway, start_turn, take_prompts};
-use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, ThreadEvent, ThreadKind};
+use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, Status, ThreadEvent, ThreadKind};
 use crate::engine::retry;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl ControlPoint {
             Self::Pressure { .. } => "context_window_pressure",
             Self::Full { .. } => "context_limit_reached",
             Self::Returned(_) => "directive_return",
-            Self::Completion => "after_complete",
+            Self::Completion { .. } => "after_complete",
         }
     }
 
@@ -64,7 +64,11 @@ impl ControlPoint {
             }
             Self::Pressure { share, .. } | Self::Full { share, .. } => share.fields(),
             Self::Returned(Returned { outputs, .. }) => json!({"outputs": outputs}),
-            Self::Completion => json!({"continuation_thread_id": thread.successor.as_ref().map(ToString::to_string)}),
+            Self::Completion { error } => json!({
+                "status": if error.is_some() { Status::Error } else { Status::Completed },
+                "error": error.as_ref().map(|message| json!({"message": message})),
+                "continuation_thread_id": thread.successor.as_ref().map(ToString::to_string),
+            }),
             Self::Step => json!({}),
         };
         let cost = &thread.cost;
@@ -98,7 +102,7 @@ impl ControlPoint {
                 format!("the context takes {} of the window", share.percent())
             }
             Self::Returned(_) => "the directive has returned".to_owned(),
-            Self::Completion => "the thread has completed its task".to_owned(),
+            Self::Completion { .. } => "the thread has completed its task".to_owned(),
         }
     }
 }
@@ -139,9 +143,13 @@ pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option
 
 fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
     // Another thread goes on already, whatever hooks say.
-    if let (ControlPoint::Completion, Some(next)) = (&question, &thread.successor) {
+    if let (ControlPoint::Completion { error: None }, Some(next)) = (&question, &thread.successor) {
         let (cost, new_thread_id) = (thread.cost, next.clone());
         return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadContinued { cost, new_thread_id }))];
+    }
+    // It has failed, whatever hooks say.
+    if let ControlPoint::Completion { error: Some(error) } = question {
+        return failed(thread, error);
     }
     match action {
         Some(Control::Suspend | Control::Escalate) => return suspend(thread, question),
@@ -159,11 +167,11 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
                 | ControlPoint::Pressure { .. }
                 | ControlPoint::Full { .. }
                 | ControlPoint::Returned(_)
-                | ControlPoint::Completion => format!("{}{by}", question.reason()),
+                | ControlPoint::Completion { .. } => format!("{}{by}", question.reason()),
             };
+            let was_asked = matches!(question, ControlPoint::Completion { .. });
             push_partial(thread, question);
-            thread.phase = Phase::Idle;
-            return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))];
+            return if was_asked { failed(thread, error) } else { fail(thread, error) };
         }
         None | Some(Control::Retry | Control::Continue | Control::Skip) => {}
     }
@@ -195,17 +203,29 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
         // Another round, with the answer that it was taken.
         ControlPoint::Returned(_) if action.is_some() => start_turn(thread, 1),
         ControlPoint::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {
-            thread.phase = Phase::Idle;
-            vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))]
+            fail(thread, error)
         }
         ControlPoint::Returned(_) => {
             thread.handing = ReturnState::Done;
             take_prompts(thread, true)
         }
-        ControlPoint::Completion => {
+        ControlPoint::Completion { .. } => {
             vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadCompleted { cost: thread.cost }))]
         }
     }
+}
+
+/// The thread ends in `error`; of a one-shot thread `after_complete` tells hooks so before.
+pub(super) fn fail(thread: &mut Thread, error: String) -> Vec<Effect> {
+    match thread.kind {
+        ThreadKind::Interactive => failed(thread, error),
+        ThreadKind::OneShot => ask(thread, ControlPoint::Completion { error: Some(error) }),
+    }
+}
+
+fn failed(thread: &mut Thread, error: String) -> Vec<Effect> {
+    thread.phase = Phase::Idle;
+    vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))]
 }
 
 /// Another try, as often as the rules allow: because a hook asked for it, or because such failures may pass.
@@ -226,17 +246,14 @@ fn try_again(thread: &mut Thread, asked: bool, question: ControlPoint) -> Vec<Ef
     match thread.kind {
         // The person reads the error and decides.
         ThreadKind::Interactive => wait_for_person(thread),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))],
+        ThreadKind::OneShot => fail(thread, error),
     }
 }
 
 fn stop_at_limit(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
     match thread.kind {
         ThreadKind::Interactive => wait_for_person(thread),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError {
-            cost: thread.cost,
-            error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
-        }))],
+        ThreadKind::OneShot => fail(thread, format!("Limit exceeded: {} ({current}/{maximum})", code.code())),
     }
 }
 
@@ -262,7 +279,7 @@ fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
         | ControlPoint::Step
         | ControlPoint::Pressure { .. }
         | ControlPoint::Returned(_)
-        | ControlPoint::Completion => "send a message to continue",
+        | ControlPoint::Completion { .. } => "send a message to continue",
     };
     let reason = format!("{}; {onward}", question.reason());
     push_partial(thread, question);

@@ -6,13 +6,17 @@ use crate::domain::{AnswerFacts, CustomMessage, Entry, Message, MessageFacts};
 impl Thread {
     /// What joins the history together with the next prompt: before it, then behind it.
     pub fn notes(&self) -> impl Iterator<Item = &Message> {
-        self.notes.iter().chain(&self.notes_behind)
+        self.notes_before().chain(&self.notes_behind)
+    }
+
+    fn notes_before(&self) -> impl Iterator<Item = &Message> {
+        self.turn_notes.iter().map(|(_, note)| note).chain(&self.notes)
     }
 
     /// What was said, with `said` as the next prompt.
     #[must_use]
     pub fn history_with(&self, said: Message) -> Vec<Entry> {
-        let added = self.notes.iter().cloned().chain([said]).chain(self.notes_behind.iter().cloned()).map(Entry::new);
+        let added = self.notes_before().cloned().chain([said]).chain(self.notes_behind.iter().cloned()).map(Entry::new);
         self.history.iter().cloned().chain(added).collect()
     }
 

@@ -62,6 +62,8 @@ pub struct Thread {
     pub(super) notes: Vec<Message>,
     /// What extensions left that stands behind the next prompt.
     pub(super) notes_behind: Vec<Message>,
+    /// What extensions sent that the model is to answer, and when.
+    pub(super) turn_notes: Vec<(PromptMode, Message)>,
     /// Candidates for the system text as handlers made them for the newest prompt; the plan's where they made none.
     pub system_edit: Option<Arc<Vec<Piece>>>,
     /// What handlers made for the prompt that joins next: messages behind it, and the system text.
@@ -192,6 +194,8 @@ pub struct StagedCall {
     pub prepared: bool,
     /// What its result shows.
     pub images: Vec<Image>,
+    /// Its tool wants no answer to the result.
+    pub(super) terminates: bool,
     /// When its result was there.
     pub(super) done_at: Timestamp,
 }
@@ -213,7 +217,14 @@ impl StagedCall {
     /// A call about which nothing is decided.
     #[must_use]
     pub fn new(call: ToolCall) -> Self {
-        Self { call, stage: CallStage::Queued, prepared: false, images: Vec::new(), done_at: Timestamp::default() }
+        Self {
+            call,
+            stage: CallStage::Queued,
+            prepared: false,
+            images: Vec::new(),
+            terminates: false,
+            done_at: Timestamp::default(),
+        }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -240,8 +251,8 @@ pub enum ControlPoint {
     Full { share: Share, attempt: u32 },
     /// The directive has handed back what it promises.
     Returned(Returned),
-    /// A one-shot thread has done what it was asked.
-    Completion,
+    /// A one-shot thread has done what it was asked, or ends in this error.
+    Completion { error: Option<String> },
 }
 
 /// The calls that hooks make, and what they are asked.
@@ -344,6 +355,7 @@ impl Thread {
             commands_started: 0,
             notes: Vec::new(),
             notes_behind: Vec::new(),
+            turn_notes: Vec::new(),
             system_edit: None,
             prepared: None,
             system: None,

@@ -10,7 +10,7 @@ use super::nudge::NUDGE;
 use super::room::{CompactionCause, Handoff};
 use super::shell;
 use super::state::{ControlPoint, Phase, PreparedPrompt, ReturnState, Returned, Share, Thread};
-use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, taken};
+use super::turn::{joined, noted, prepare, prompted, rest, start_turn, take_notes, take_prompts, taken};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
@@ -75,7 +75,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             thread.charge(*usage, *spend);
             thread.successor = Some(new_thread_id.clone());
             thread.queue.clear();
-            ask(thread, ControlPoint::Completion)
+            ask(thread, ControlPoint::Completion { error: None })
         }
         ThreadEvent::ThreadContinued { new_thread_id, .. } => {
             thread.successor = Some(new_thread_id.clone());
@@ -85,6 +85,10 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         ThreadEvent::ThreadError { .. } => end(thread, Status::Error),
         ThreadEvent::ThreadCancelled { .. } => end(thread, Status::Cancelled),
         ThreadEvent::ThreadKilled { .. } => end(thread, Status::Killed),
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Details { call_id, terminate: true, .. } } => {
+            calls::terminates(thread, call_id);
+            Vec::new()
+        }
         ThreadEvent::WorkerEnded { .. }
         | ThreadEvent::ThreadForked { .. }
         | ThreadEvent::LogRepaired { .. }
@@ -95,7 +99,11 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
         }
         | ThreadEvent::Notice { .. } => Vec::new(),
-        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind } } => {
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, turn: Some(mode), .. } } => {
+            thread.turn_notes.push((*mode, Message::custom(message.clone())));
+            noted(thread)
+        }
+        ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind, turn: None } } => {
             let notes = if *behind { &mut thread.notes_behind } else { &mut thread.notes };
             notes.push(Message::custom(message.clone()));
             Vec::new()
@@ -169,7 +177,7 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
         PromptEvent::PromptWithdrawn { why: Some(why), .. }
             if thread.kind == ThreadKind::OneShot && matches!(thread.phase, Phase::Taking { .. }) =>
         {
-            vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error: why.clone() }))]
+            control_point::fail(thread, why.clone())
         }
         PromptEvent::PromptWithdrawn { prompt, .. } | PromptEvent::PromptHandled { prompt, .. } => {
             taken(thread, *prompt, false)
@@ -237,6 +245,8 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
         // Said in the thread that this one was forked from: paid and counted there.
         RequestEvent::CognitionOut { request: 0, message, model, usage, spend, stop, .. } => {
             let (model, stop) = (model.clone(), stop.clone());
+            let rested = !thread.is_unanswered();
+            take_notes(thread, rested);
             thread.push_answer(message.clone(), AnswerFacts { model, usage: *usage, spend: *spend, stop });
             let calls: Vec<ToolCall> = message.calls().cloned().map(ToolCall::straight).collect();
             if calls.is_empty() {
@@ -282,7 +292,11 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             }
             match calls::answered(thread, call_id, output, error.is_some()) {
                 Answered::Waits(effects) => effects,
-                Answered::All { stopping } => step_over(thread, stopping, now),
+                Answered::All { stopping: None, terminates: true } => {
+                    thread.handing = ReturnState::Done;
+                    take_prompts(thread, true)
+                }
+                Answered::All { stopping, .. } => step_over(thread, stopping, now),
             }
         }
         ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),

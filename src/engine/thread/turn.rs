@@ -7,6 +7,7 @@ use super::handoff::make_room;
 use super::nudge::nudge;
 use super::room::{CompactionCause, Handoff};
 use super::state::{ControlPoint, Phase, ReturnState, Thread};
+use crate::domain::event::PromptMode;
 use crate::domain::{ControlEvent, Event, Message, SettingsEvent, ThreadKind};
 use std::sync::Arc;
 
@@ -25,15 +26,37 @@ pub(super) fn prompted(thread: &mut Thread) -> Vec<Effect> {
     raised.into_iter().chain(take_prompts(thread, true)).collect()
 }
 
-/// Takes due prompts from the queue; without any, waits.
+/// What an extension sent for the model begins a turn of a thread at rest; one that waits for a person waits on, and so does
+/// one that has not begun, or only holds what was copied from another.
+pub(super) fn noted(thread: &mut Thread) -> Vec<Effect> {
+    let at_rest = thread.phase == Phase::Idle && thread.kind == ThreadKind::Interactive && thread.requests > 0;
+    if at_rest && take_notes(thread, true) { prepare(thread, 1) } else { Vec::new() }
+}
+
+/// Has what extensions sent join the history, as far as it is due. Whether any did.
+pub(super) fn take_notes(thread: &mut Thread, may_follow_up: bool) -> bool {
+    let is_due = |mode: PromptMode| may_follow_up || mode == PromptMode::Steer;
+    let due = thread.turn_notes.extract_if(.., |(mode, _)| is_due(*mode)).collect::<Vec<_>>();
+    let any = !due.is_empty();
+    for (_, note) in due {
+        thread.push(note);
+    }
+    if any {
+        thread.handing = ReturnState::Nothing;
+    }
+    any
+}
+
+/// Takes due prompts from the queue, and what extensions sent; without any, waits.
 pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
+    let noted = take_notes(thread, may_follow_up);
     let due = thread.due_prompts(may_follow_up);
     if due.is_empty() {
-        return rest(thread);
+        return if noted { prepare(thread, 1) } else { rest(thread) };
     }
     let prompts: Vec<u64> = due.iter().map(|queued| queued.prompt).collect();
     let first = prompts.first().map(|prompt| Effect::TakePrompt { prompt: *prompt });
-    thread.phase = Phase::Taking { prompts, answers: !may_follow_up };
+    thread.phase = Phase::Taking { prompts, answers: noted || !may_follow_up };
     first.into_iter().collect()
 }
 
@@ -42,7 +65,7 @@ pub(super) fn rest(thread: &mut Thread) -> Vec<Effect> {
     thread.phase = Phase::Idle;
     match thread.kind {
         ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => nudge(thread).unwrap_or_else(|| ask(thread, ControlPoint::Completion)),
+        ThreadKind::OneShot => nudge(thread).unwrap_or_else(|| ask(thread, ControlPoint::Completion { error: None })),
     }
 }
 
@@ -96,7 +119,11 @@ pub(super) fn taken(thread: &mut Thread, prompt: u64, joins: bool) -> Vec<Effect
 
 /// Begins a turn: what steers goes first, then the limits are checked.
 pub(super) fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
-    if thread.due_prompts(false).is_empty() { prepare(thread, attempt) } else { take_prompts(thread, false) }
+    if thread.due_prompts(false).is_empty() {
+        take_notes(thread, false);
+        return prepare(thread, attempt);
+    }
+    take_prompts(thread, false)
 }
 
 pub(super) fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {

@@ -179,6 +179,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
     let seconds = model.view.activity.seconds;
     let time = if seconds == 0 { String::new() } else { format!(" {seconds} s") };
     let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
+    let waiting = |word: &str| working(model.working_message().as_deref().unwrap_or(word));
     if let Some(Handling { stage, handler, paused, .. }) = model.view.handling() {
         if paused.is_some() {
             return Some((format!("○ paused before {handler} ({stage}): /go"), Role::BarWarning));
@@ -199,9 +200,9 @@ fn doing(model: &Model) -> Option<(String, Role)> {
         },
         Phase::Sending if model.view.link != Link::Connected => working("starting"),
         Phase::Sending => working("sending"),
-        Phase::Asking => working("waiting"),
-        Phase::Thinking => working("thinking"),
-        Phase::Writing => working("streaming"),
+        Phase::Asking => waiting("waiting"),
+        Phase::Thinking => waiting("thinking"),
+        Phase::Writing => waiting("streaming"),
         Phase::Tool(name) => working(name),
         Phase::Approval => Some(("○ waiting for approval".to_owned(), Role::BarWarning)),
         Phase::Retrying { seconds } => Some((format!("○ retry in {seconds} s"), Role::ThreadWaiting)),

@@ -136,9 +136,11 @@ fn what_extensions_show_has_its_place() {
         shown("a", ShownPlace::Status, "one"),
         shown("b", ShownPlace::Status, "two"),
         shown("c", ShownPlace::AboveDraft, "widget"),
+        shown("working", ShownPlace::Working, "\u{1b}[1mbaking\u{1b}[22m \u{200b} bread"),
     ];
     showing(&mut session, OfExtensions { shown: all, ..OfExtensions::default() });
     assert_eq!(session.model.shown_at(ShownPlace::Status), ["one · two"]);
     assert_eq!(session.model.shown_at(ShownPlace::AboveDraft), ["widget"]);
     assert!(session.model.shown_at(ShownPlace::BelowDraft).is_empty());
+    assert_eq!(session.model.working_message().unwrap(), "baking  bread");
 }

@@ -75,7 +75,7 @@ fn what_is_for_the_next_prompt_outlives_its_process() {
             details: serde_json::Value::Null,
             by: "e".into(),
         };
-        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind } })
+        Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind, turn: None } })
     };
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("one");
@@ -90,4 +90,66 @@ fn what_is_for_the_next_prompt_outlives_its_process() {
     assert_eq!(said, ["one", "1", "before", "two", "behind"]);
     assert_eq!(bench.thread.notes().count(), 0);
     bench.replayed();
+}
+
+/// `pi.sendMessage` with `triggerTurn`, or while the thread works.
+#[test]
+fn the_model_answers_what_an_extension_sends_without_a_prompt() {
+    let sent = |text: &str, mode| {
+        let message = CustomMessage {
+            custom_type: "done".into(),
+            text: text.into(),
+            display: true,
+            details: serde_json::Value::Null,
+            by: "e".into(),
+        };
+        let entry = ExtensionEntry::Message { message, behind: false, turn: Some(mode) };
+        Event::Thread(ThreadEvent::ExtensionEntry { entry })
+    };
+    let said = |bench: &Bench| bench.thread.history.iter().map(|entry| entry.message.told()).collect::<Vec<_>>();
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    // One that has not begun waits for its first prompt.
+    assert_eq!(bench.feed(sent("early", PromptMode::Steer)), []);
+    bench.calling("one");
+    assert_eq!(said(&bench), ["early", "one"]);
+    bench.feed(sent("later", PromptMode::FollowUp));
+    bench.feed(sent("soon", PromptMode::Steer));
+    bench.answer(calls(&["a"]), StopReason::ToolUse);
+    let effects = bench.feed(result("a"));
+    bench.send(&effects);
+    assert_eq!(said(&bench).last().unwrap(), "soon");
+    let effects = bench.answer(Message::assistant("2"), StopReason::EndTurn);
+    assert!(matches!(effects[..], [Effect::Prepare { .. }]), "{effects:?}");
+    bench.send(&effects);
+    assert_eq!(bench.answer(Message::assistant("3"), StopReason::EndTurn), []);
+    let effects = bench.feed(sent("alone", PromptMode::Steer));
+    assert!(matches!(effects[..], [Effect::Prepare { .. }]), "{effects:?}");
+    bench.send(&effects);
+    bench.answer(Message::assistant("4"), StopReason::EndTurn);
+    assert_eq!(said(&bench)[4..], ["soon", "2", "later", "3", "alone", "4"]);
+    bench.replayed();
+}
+
+/// `terminate` of the result of an extension's tool.
+#[test]
+fn a_turn_ends_with_its_calls_where_no_tool_wants_an_answer() {
+    let terminates = |id: &str| {
+        let (call_id, details) = (id.to_owned(), serde_json::Value::Null);
+        let entry = ExtensionEntry::Details { call_id, details, terminate: true };
+        Event::Thread(ThreadEvent::ExtensionEntry { entry })
+    };
+    for both in [true, false] {
+        let mut bench = Bench::new(ThreadKind::Interactive);
+        bench.calling("go");
+        bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+        bench.feed(terminates("a"));
+        bench.feed(result("a"));
+        if both {
+            bench.feed(terminates("b"));
+        }
+        let effects = bench.feed(result("b"));
+        assert_eq!(effects.is_empty(), both, "{effects:?}");
+        assert_eq!(bench.thread.phase == Phase::Idle, both);
+        bench.replayed();
+    }
 }

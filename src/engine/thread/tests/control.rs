@@ -299,8 +299,17 @@ fn hooks_are_asked_after_each_round_of_tools_and_before_the_end() {
     let (mut bench, effects) = round(Some(Control::Suspend));
     assert_eq!(effects, [Effect::End(Status::Suspended)]);
     bench.calling("on");
-    let (bench, _) = round(Some(Control::Fail));
-    assert_eq!(bench.thread.status(), Status::Error);
+    // The last question comes before an error, too, and no answer to it makes another end.
+    for last in [None, Some(Control::Continue), Some(Control::Suspend), Some(Control::Abort)] {
+        let (mut bench, effects) = round(Some(Control::Fail));
+        let (event, fields) = asked(&effects);
+        assert_eq!((event, &fields["status"]), ("after_complete", &json!("error")));
+        let error = fields["error"]["message"].as_str().unwrap().to_owned();
+        bench.decide(last);
+        assert_eq!(bench.thread.status(), Status::Error);
+        assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadError { error: told, .. }) if *told == error));
+        bench.replayed();
+    }
     let (bench, _) = round(Some(Control::Abort));
     assert_eq!(bench.thread.status(), Status::Cancelled);
 }
