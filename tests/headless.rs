@@ -3,7 +3,7 @@
 use crate::support::model_server::{KEY, ModelServer};
 use crate::support::terminal::{Home, kill, output, poll};
 use rustix::process::{Pid, Signal};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -698,5 +698,20 @@ fn a_run_that_can_never_save_its_texts_ends_and_says_why() {
     let output = home.levain(&["run", "--model", "scripted/demo", "hello"]).stdin(Stdio::null()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && told.contains(".ai/objects"), "{told}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_run_says_how_its_answer_ended_where_that_is_not_the_usual_end() {
+    let home = Home::new();
+    for (stop, told) in [("max_tokens", json!({"reason": "max_tokens"})), ("end_turn", Value::Null)] {
+        let scenario = format!("name: s\nrate: 0\nreplies:\n  - steps: [{{text: half an answ}}, {{stop: {stop}}}]\n");
+        let file = home.path().join(format!("{stop}.yaml"));
+        fs::write(&file, scenario).unwrap();
+        let model = format!("scripted/{}", file.display());
+        let (_, out, err) = output(&mut home.levain(&["run", "--json", "--model", &model, "go"]));
+        let result: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out} {err}"));
+        assert_eq!((&result["stop"], &result["result"]), (&told, &json!("half an answ")), "{result}");
+    }
     home.wait_until_quiet();
 }

@@ -217,3 +217,29 @@ fn a_provider_whose_file_has_a_mistake_is_not_asked() {
         assert!(listed.status.success());
     }
 }
+
+/// Limits and prices are the person's money: a project that they have not trusted makes neither milder.
+#[test]
+fn a_project_that_is_not_trusted_raises_no_limit_and_sets_no_price() {
+    let home = home("");
+    let settings = "limits: {one_shot: {spend: 500, turns: 2, tokens: 900000000}}\n";
+    write(&home.project(), ".ai/config/agent/resilience.yaml", settings);
+    let prices = "tool_id: anthropic\npricing: {claude-sonnet-5-5: {input: 0.0001, output: 0.0001}}\n";
+    write(&home.project(), ".ai/tools/providers/anthropic.yaml", prices);
+    let started = || {
+        let mut run = home.levain(&["run", "--model", "scripted/demo", "--directive", "x", "--json", "go"]);
+        let output = run.stdin(Stdio::null()).output().unwrap();
+        let done: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let id = done["thread_id"].as_str().unwrap().to_owned();
+        let log = home.project().join(".ai/agent/threads").join(id).join("transcript.jsonl");
+        let log = fs::read_to_string(log).unwrap();
+        let first: serde_json::Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+        let limits = &first["payload"]["limits"];
+        let said = String::from_utf8_lossy(&output.stderr).contains("prices of a project that you have not trusted");
+        (limits["turns"].as_u64(), limits["tokens"].as_u64(), limits["spend"].as_u64(), said)
+    };
+    let checked = |words: &[&str]| home.levain(words).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(started(), (Some(2), Some(200_000), Some(1_000_000), true));
+    assert!(checked(&["trust"]).status.success());
+    assert_eq!(started(), (Some(2), Some(900_000_000), Some(500_000_000), false));
+}

@@ -38,7 +38,7 @@ mod upkeep;
 mod worker;
 
 use crate::config::Arguments;
-use crate::domain::{ModelRef, nearest};
+use crate::domain::{ModelRef, Money, nearest};
 use crate::session::{Setup, people, secrets};
 use crate::tools::keeper;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -347,6 +347,14 @@ impl ExtensionOptions {
 
 /// A runtime on this thread: everything here is short, and one thread saves a wake-up across threads for every piece of
 /// text.
+/// An amount of money on the command line, in dollars.
+fn dollars(text: &str) -> Result<Money, String> {
+    /// No limit of anybody is higher.
+    const MOST: f64 = 1e9;
+    let amount = text.parse::<f64>().ok().filter(|amount| (0.0..=MOST).contains(amount));
+    amount.map(Money::from_dollars).ok_or_else(|| "write dollars as a number, such as 0.5".to_owned())
+}
+
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -236,8 +236,8 @@ pub(super) struct ApproveArguments {
     #[arg(long, value_name = "N")]
     tokens: Option<u64>,
     /// Allow spending this much in all
-    #[arg(long, value_name = "DOLLARS")]
-    spend: Option<f64>,
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
+    spend: Option<Money>,
     /// Allow this much working time in all
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
@@ -256,7 +256,7 @@ pub(super) fn approve(setup: &Setup, arguments: &ApproveArguments) -> Result<Exi
     let limits = Limits {
         turns: arguments.turns,
         tokens: arguments.tokens.map(Tokens),
-        spend: arguments.spend.map(Money::from_dollars),
+        spend: arguments.spend,
         duration_seconds: arguments.seconds,
         ..Limits::default()
     };

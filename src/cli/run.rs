@@ -63,8 +63,8 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "N")]
     limit_tokens: Option<u64>,
     /// End after spending this much
-    #[arg(long, value_name = "DOLLARS")]
-    limit_spend: Option<f64>,
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
+    limit_spend: Option<Money>,
     /// End after this much working time
     #[arg(long, value_name = "SECONDS")]
     limit_seconds: Option<u64>,
@@ -108,6 +108,9 @@ struct RunResult {
     outputs: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// How the last answer ended, where that is not its usual end: it was cut off, or refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<StopReason>,
     /// Code of the limit that ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'static str>,
@@ -135,7 +138,7 @@ impl RunArguments {
         let own = Limits {
             turns: self.limit_turns,
             tokens: self.limit_tokens.map(Tokens),
-            spend: self.limit_spend.map(Money::from_dollars),
+            spend: self.limit_spend,
             duration_seconds: self.limit_seconds,
             spawns: self.limit_spawns,
             depth: self.limit_depth,
@@ -326,6 +329,7 @@ async fn hosted(
         result: String::new(),
         outputs: None,
         error: None,
+        stop: None,
         limit: None,
         approvals: Vec::new(),
         continues: Vec::new(),
@@ -522,6 +526,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
     match event {
         Event::Request(RequestEvent::CognitionOut { text, stop, .. }) => {
             result.result.clone_from(text);
+            let usual = matches!(stop, StopReason::EndTurn | StopReason::ToolUse);
+            result.stop = (!usual).then(|| stop.clone());
             // Who reads only the answer must know that it is not all of it.
             let told = live || matches!(stop, StopReason::TooLarge { .. });
             if let (true, Some(mark)) = (told, text::stop_mark(stop)) {

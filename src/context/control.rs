@@ -47,23 +47,26 @@ pub struct Decided {
     pub asked: Vec<HookOutcome>,
 }
 
-/// Asks the hooks of a control event. The first whose condition holds and that says how to go on decides.
+/// Asks the hooks of a control event. The first whose condition holds and that says how to go on decides. Where whoever started the
+/// thread set what it has reached (`bound`), its directive's hooks do not say that it goes on.
 #[must_use]
-pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> Decided {
+pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values, bound: bool) -> Decided {
     let filling = Filling { fields, inputs };
     let mut decided = Decided::default();
     for hook in hooks.iter().filter(|hook| hook.event == event) {
         let verdict = judge(&hook.condition, fields);
         let (hook_id, holds, saw) = (hook.id.clone(), verdict.holds, verdict.saw);
-        let unheard = hook.source == Source::Infra;
-        let runs = HookRuns { calls: Vec::new(), timeout: hook.timeout, optional: hook.optional || unheard, unheard };
+        let (infra, bound) = (hook.source == Source::Infra, bound && hook.source == Source::Directive);
+        let (optional, unheard) = (hook.optional || infra, infra || bound);
+        let runs = HookRuns { calls: Vec::new(), timeout: hook.timeout, optional, unheard };
+        let onward = |answer: &Control| matches!(answer, Control::Continue | Control::Skip | Control::Retry);
         let mut asked = HookOutcome { hook: hook_id, holds, decides: false, saw, answer: None, runs };
         if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
             let all: Vec<Call> = calls.iter().map(|call| filled(call, filling)).collect();
             asked.runs.calls = all.iter().filter(|call| call.runs()).cloned().collect();
             let mut controls = all.into_iter().filter(Call::is_control);
             let word = |call: Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
-            asked.answer = controls.find_map(word).filter(|_| !unheard);
+            asked.answer = controls.find_map(word).filter(|answer| !(infra || bound && onward(answer)));
         }
         if decided.answer.is_none() && asked.answer.is_some() {
             (decided.answer, decided.by) = (asked.answer, Some(hook.id.clone()));
@@ -97,7 +100,7 @@ mod tests {
     }
 
     fn answer(hooks: &[Hook], event: &str, fields: &Value) -> (Option<Control>, Option<String>) {
-        let decided = decide(hooks, event, fields, &Values::new());
+        let decided = decide(hooks, event, fields, &Values::new(), false);
         (decided.answer, decided.by)
     }
 
@@ -123,14 +126,38 @@ mod tests {
              rye/agent/threads/internal/control, params: {action: continue}}\n",
         );
         let fields = json!({"limit_code": "turns_exceeded", "current_value": 5, "current_max": 5});
-        let decided = decide(&hooks, "limit", &fields, &Values::new());
+        let decided = decide(&hooks, "limit", &fields, &Values::new(), false);
         assert_eq!((decided.answer, decided.by.as_deref()), (Some(Control::Continue), Some("go_on")));
         let note = decided.asked.iter().find(|asked| asked.hook == "note").unwrap();
         assert!(note.holds && note.answer.is_none());
         let fields = json!({"limit_code": "turns_exceeded", "current_value": 50});
-        let decided = decide(&hooks, "limit", &fields, &Values::new());
+        let decided = decide(&hooks, "limit", &fields, &Values::new(), false);
         assert_eq!(decided.answer, Some(Control::Escalate));
         let go_on = decided.asked.iter().find(|asked| asked.hook == "go_on").unwrap();
         assert!(!go_on.holds && go_on.saw[0].value == json!(50));
+    }
+
+    /// What a person or a parent allowed a thread its own directive does not undo.
+    #[test]
+    fn the_directives_hooks_let_no_thread_past_a_limit_that_its_starter_set() {
+        let action = |word: &str| {
+            format!(
+                "  action: {{primary: execute, item_type: tool, item_id: levain/control, params: {{action: {word}}}}}\n"
+            )
+        };
+        for (word, source, passed_over) in [
+            ("continue", Source::Directive, true),
+            ("skip", Source::Directive, true),
+            ("suspend", Source::Directive, false),
+            ("continue", Source::User, false),
+        ] {
+            let mut hooks = hooks(&format!("hooks:\n- id: on\n  event: limit\n  layer: 1\n{}", action(word)));
+            hooks.iter_mut().filter(|hook| hook.id == "on").for_each(|hook| hook.source = source);
+            for bound in [false, true] {
+                let decided = decide(&hooks, "limit", &json!({}), &Values::new(), bound);
+                let counts = decided.by.as_deref() == Some("on");
+                assert_eq!(counts, !(bound && passed_over), "{word} {source:?} {decided:?}");
+            }
+        }
     }
 }

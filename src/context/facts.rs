@@ -66,8 +66,10 @@ impl Facts<'_> {
         let id = |thread: &Option<ThreadId>| thread.as_ref().map(ToString::to_string);
         let spend = limits.spend.map(crate::domain::Money::dollars);
         let capabilities: Vec<&str> = self.capabilities.iter().map(|grant| grant.capability.as_str()).collect();
-        let told = self.capabilities.iter().map(|Grant { capability, ask, .. }| {
-            if *ask { format!("{capability} (a person is asked)") } else { capability.clone() }
+        let told = self.capabilities.iter().map(|Grant { capability, ask, sandbox, .. }| match (ask, sandbox) {
+            (_, true) => format!("{capability} (in a sandbox; where there is none, a person is asked)"),
+            (true, false) => format!("{capability} (a person is asked)"),
+            (false, false) => capability.clone(),
         });
         json!({
             "directive": self.directive,

@@ -77,9 +77,15 @@ pub struct Spent {
     pub unpriced: Tokens,
 }
 
+/// The most that one thread can have spent, in millionths of a dollar and in tokens.
+const MOST_SPENT: i64 = 1 << 48;
+
 impl From<&Cost> for Spent {
     fn from(cost: &Cost) -> Self {
-        Self { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens }
+        // A log may hold what no call can have taken; a ledger that refused it would hold up everybody.
+        let spend = Money(cost.spend.0.clamp(0, MOST_SPENT));
+        let most = Tokens(MOST_SPENT.unsigned_abs());
+        Self { spend, tokens: cost.usage.total().min(most), unpriced: cost.unpriced_tokens.min(most) }
     }
 }
 

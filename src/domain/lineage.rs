@@ -2,7 +2,7 @@
 
 use super::capability::Permissions;
 use super::id::{ModelRef, ThreadId};
-use super::status::{Limits, is_zero};
+use super::status::{LimitKind, Limits, is_zero};
 use serde::{Deserialize, Serialize};
 
 /// Where a thread comes from: a fact of its first event, which never changes. Who says nothing of it is a thread that a
@@ -177,6 +177,17 @@ impl LimitSource {
 }
 
 impl LimitSources {
+    /// Who set the limit of that kind.
+    #[must_use]
+    pub fn of(&self, kind: LimitKind) -> Option<LimitSource> {
+        match kind {
+            LimitKind::Turns => self.turns,
+            LimitKind::Tokens => self.tokens,
+            LimitKind::Spend => self.spend,
+            LimitKind::Duration => self.duration_seconds,
+        }
+    }
+
     /// Nobody set any.
     #[must_use]
     pub fn is_empty(&self) -> bool {

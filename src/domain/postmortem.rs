@@ -16,6 +16,9 @@ const MOST_ERRORS: usize = 5;
 /// As many letters of an error or a value are told.
 const LONGEST: usize = 300;
 
+/// The error of a thread whose process was lost.
+pub const PROCESS_LOST: &str = "the process that ran this thread ended unexpectedly; send a message to continue";
+
 /// What a log tells, the oldest event first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Postmortem {
@@ -23,6 +26,8 @@ pub struct Postmortem {
     last: Timestamp,
     /// How it ended, in words; `None` while it could go on.
     end: Option<String>,
+    /// Whether that was in order: its process said so.
+    ended: bool,
     /// The process that took it over last, and how that let go of it.
     process: Option<(u32, Option<EndReason>)>,
     /// How far a cancel was to reach that nothing followed yet.
@@ -89,7 +94,7 @@ impl Postmortem {
             }
             Event::Settings(SettingsEvent::StateSet { values }) => self.state.set(values),
             // Somebody goes on with it.
-            Event::Prompt(_) => self.end = None,
+            Event::Prompt(_) => (self.end, self.ended) = (None, false),
             Event::Tool(
                 ToolEvent::CommandStarted { .. }
                 | ToolEvent::CommandEnded { .. }
@@ -111,20 +116,28 @@ impl Postmortem {
 
     fn thread(&mut self, at: Timestamp, event: &ThreadEvent) {
         match event {
-            ThreadEvent::WorkerStarted { pid, .. } => self.process = Some((*pid, None)),
+            ThreadEvent::WorkerStarted { pid, .. } => (self.process, self.ended) = (Some((*pid, None)), false),
             ThreadEvent::WorkerEnded { reason } => {
                 self.process.iter_mut().for_each(|(_, ended)| *ended = Some(*reason));
             }
             ThreadEvent::ChildThreadStarted { child, background: false, .. } => self.children.push(child.clone()),
             ThreadEvent::ChildThreadEnded { child, .. } => self.children.retain(|open| open != child),
-            ThreadEvent::ThreadCompleted { .. } => self.end = Some("completed what it was asked".to_owned()),
+            ThreadEvent::ThreadCompleted { .. } => {
+                self.ended = true;
+                self.end = Some("completed what it was asked".to_owned());
+            }
             ThreadEvent::ThreadError { error, .. } => {
                 self.failed(at, error.clone());
+                self.ended = error != PROCESS_LOST;
                 self.end = Some(format!("error: {error}"));
             }
-            ThreadEvent::ThreadCancelled { .. } => self.end = Some("cancelled: somebody asked for it".to_owned()),
+            ThreadEvent::ThreadCancelled { .. } => {
+                self.ended = true;
+                self.end = Some("cancelled: somebody asked for it".to_owned());
+            }
             ThreadEvent::ThreadKilled { .. } => self.end = Some("killed: somebody ended it at once".to_owned()),
             ThreadEvent::ThreadContinued { new_thread_id, .. } => {
+                self.ended = true;
                 self.end = Some(format!("handed off: {new_thread_id} goes on with it"));
             }
             ThreadEvent::ThreadStarted { .. }
@@ -195,7 +208,7 @@ impl Postmortem {
         let since = |at: Timestamp| seconds(at.since(self.begun.unwrap_or(at)));
         let mut rows = vec![("why", self.why(runs)), ("last event", format!("{} after it began", since(self.last)))];
         let mut row = |name: &'static str, text: Option<String>| rows.extend(text.map(|text| (name, cut(&text))));
-        row("process", self.process.map(|process| process_in_words(process, runs)));
+        row("process", self.process.map(|process| process_in_words(process, runs, self.ended)));
         row("request", self.request.as_ref().map(LastRequest::in_words));
         for (_, item) in &self.calls {
             row("running", Some(format!("{item}, without a result")));
@@ -238,8 +251,9 @@ impl LastRequest {
     }
 }
 
-fn process_in_words((pid, ended): (u32, Option<EndReason>), runs: bool) -> String {
-    match ended {
+fn process_in_words((pid, let_go): (u32, Option<EndReason>), runs: bool, ended: bool) -> String {
+    match let_go {
+        None if ended => format!("{pid} let go of it with its end"),
         None if runs => format!("{pid} runs it"),
         None => format!("{pid} died without letting go of it"),
         Some(EndReason::Idle) => format!("{pid} let go of it: nothing to do, and nobody looked"),

@@ -176,6 +176,19 @@ pub struct Cost {
     pub spawns: u32,
 }
 
+impl Cost {
+    /// Counts a call; without a price, as tokens of an unknown one.
+    pub fn charge(&mut self, usage: Usage, spend: Option<Money>) {
+        self.usage += usage;
+        if let Some(spend) = spend {
+            self.spend += spend;
+        } else {
+            self.unpriced |= usage.total() > Tokens(0);
+            self.unpriced_tokens += usage.total();
+        }
+    }
+}
+
 impl std::ops::Add for Cost {
     type Output = Self;
 
@@ -243,21 +256,27 @@ impl Limits {
     /// threads below it. Nothing where the parent may have no child.
     #[must_use]
     pub fn below(self, parent: &Self) -> Option<Self> {
-        fn least<T: Ord>(own: Option<T>, parents: Option<T>) -> Option<T> {
-            own.into_iter().chain(parents).min()
-        }
         let depth = match parent.depth {
             Some(levels) => Some(levels.checked_sub(1)?),
             None => None,
         };
-        Some(Self {
-            turns: least(self.turns, parent.turns),
-            tokens: least(self.tokens, parent.tokens),
-            spend: least(self.spend, parent.spend),
-            duration_seconds: least(self.duration_seconds, parent.duration_seconds),
-            spawns: least(self.spawns, parent.spawns),
-            depth: least(self.depth, depth),
-        })
+        Some(self.lowest(Self { depth, ..*parent }))
+    }
+
+    /// The lower of each of these and of those.
+    #[must_use]
+    pub fn lowest(self, those: Self) -> Self {
+        fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        Self {
+            turns: least(self.turns, those.turns),
+            tokens: least(self.tokens, those.tokens),
+            spend: least(self.spend, those.spend),
+            duration_seconds: least(self.duration_seconds, those.duration_seconds),
+            spawns: least(self.spawns, those.spawns),
+            depth: least(self.depth, those.depth),
+        }
     }
 
     /// These limits with every value that `over` names replaced.

@@ -74,6 +74,9 @@ impl ThreadResult {
     }
 }
 
+/// The tool by which a thread does them.
+pub const ORCHESTRATOR: &str = "rye/agent/threads/orchestrator";
+
 /// What is done with threads: the operations of the orchestrator, with their parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case", deny_unknown_fields)]

@@ -181,7 +181,7 @@ impl Answer {
                 Some(Delta::ToolInputDelta { partial_json })
             }
             ProviderEvent::Usage(usage) => {
-                self.usage = usage;
+                self.usage = plausible(usage);
                 None
             }
             ProviderEvent::Finished(stop) => {
@@ -243,11 +243,19 @@ impl Answer {
     /// the request.
     #[must_use]
     pub fn cost(&self, sent: Tokens) -> Usage {
-        if self.is_empty() || self.usage.total() > Tokens(0) {
+        if self.is_empty() {
             return self.usage;
         }
         let told: usize = self.parts().iter().map(|part| part.text.len()).sum();
-        Usage { input: sent, output: Tokens::of_bytes(told), ..Usage::default() }
+        let estimate = Tokens::of_bytes(told);
+        if self.usage.total() == Tokens(0) {
+            return Usage { input: sent, output: estimate, ..Usage::default() };
+        }
+        // What is reported at the beginning has next to nothing of the answer: only what comes with the end counts it, and some
+        // servers leave that out.
+        let is_told = self.stop.is_some() && estimate.0 / FAR_OFF <= self.usage.output.0;
+        let output = if is_told { self.usage.output } else { self.usage.output.max(estimate) };
+        Usage { output, ..self.usage }
     }
 
     /// Whether nothing that a person could read has arrived.
@@ -342,6 +350,20 @@ fn read_arguments(json: &str) -> serde_json::Value {
     serde_json::from_str(json).unwrap_or_else(|_| serde_json::Value::String(json.to_owned()))
 }
 
+/// A reported answer is not its own where as many times as much arrived by the estimate.
+const FAR_OFF: u64 = 16;
+
+/// No call takes more tokens of one class: windows are far smaller. A larger number is a fault of the server, with which no budget
+/// could be reckoned any more.
+const MOST_TOKENS: Tokens = Tokens(100_000_000);
+
+fn plausible(usage: Usage) -> Usage {
+    let Usage { input, output, cache_read, cache_write, reasoning } = usage;
+    let [input, output, cache_read, cache_write, reasoning] =
+        [input, output, cache_read, cache_write, reasoning].map(|tokens| tokens.min(MOST_TOKENS));
+    Usage { input, output, cache_read, cache_write, reasoning }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,7 +387,32 @@ mod tests {
         assert_eq!(answer.cost(Tokens(100)), Usage { input: Tokens(100), output, ..Usage::default() });
         let usage = Usage { input: Tokens(7), ..Usage::default() };
         answer.take(ProviderEvent::Usage(usage));
-        assert_eq!(answer.cost(Tokens(100)), usage);
+        assert_eq!(
+            answer.cost(Tokens(100)),
+            Usage { output, ..usage },
+            "it is reported at the end, which has not come"
+        );
+    }
+
+    /// Anthropic tells one token of the answer at its beginning.
+    #[test]
+    fn an_answer_that_was_cut_costs_what_had_arrived_of_it() {
+        let told = |output| Usage { input: Tokens(7), output: Tokens(output), ..Usage::default() };
+        let mut answer = Answer::default();
+        answer.take(ProviderEvent::Usage(told(1)));
+        answer.take(ProviderEvent::Text("x".repeat(4_000)));
+        assert_eq!(answer.cost(Tokens(9)), told(1_000));
+        answer.take(ProviderEvent::Finished(StopReason::EndTurn));
+        assert_eq!(answer.cost(Tokens(9)), told(1_000), "an end without a report");
+        answer.take(ProviderEvent::Usage(told(700)));
+        assert_eq!(answer.cost(Tokens(9)), told(700));
+    }
+
+    #[test]
+    fn a_number_of_tokens_that_no_call_can_take_is_bounded() {
+        let mut answer = Answer::default();
+        answer.take(ProviderEvent::Usage(Usage { input: Tokens(u64::MAX / 2), ..Usage::default() }));
+        assert_eq!(answer.usage().input, MOST_TOKENS);
     }
 
     #[test]

@@ -117,6 +117,12 @@ impl ProviderFile {
         (file, reader.problems)
     }
 
+    /// Drops what its models cost; whether it said so.
+    pub fn forget_prices(&mut self) -> bool {
+        let parts = std::iter::once(&mut self.base).chain(self.profiles.iter_mut().map(|profile| &mut profile.part));
+        parts.fold(false, |any, part| any | !std::mem::take(&mut part.prices).is_empty())
+    }
+
     /// Drops addresses, keys and headers; whether there were any.
     fn forget_where(&mut self) -> bool {
         let mut any = !std::mem::take(&mut self.env).is_empty();

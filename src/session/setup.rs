@@ -105,7 +105,8 @@ impl Setup {
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
         let of_pi = PiSettings::both(&project.root, &user_root(&dirs));
         problems.extend([of_pi.0.problems, of_pi.1.problems].concat());
-        let (mut files, refused, mut mistakes) = provider_files(&tools, &spaces);
+        let (mut files, refused, mut mistakes) =
+            provider_files(&tools, &spaces, || Trust::of(&dirs, &project.root).allows());
         problems.append(&mut mistakes);
         // Behind the files that the person wrote for it.
         let extensions = extensions(&dirs, &project, &told);
@@ -237,19 +238,32 @@ impl Setup {
     /// The limits of a thread that nobody watches, where neither directive nor command line says more.
     #[must_use]
     pub fn one_shot_limits(&self) -> Limits {
-        let whole = |name: &str| {
-            let node = self.cascade.get(&format!("resilience.limits.one_shot.{name}"))?;
-            node.value().as_u64()
+        let limits = |get: &dyn Fn(&str) -> Option<serde_json::Value>| {
+            let whole = |name: &str| get(name)?.as_u64();
+            let small = |name: &str| whole(name).and_then(|count| u32::try_from(count).ok());
+            Limits::ONE_SHOT.overridden(Limits {
+                turns: small("turns"),
+                tokens: whole("tokens").map(Tokens),
+                spend: get("spend").and_then(|dollars| dollars.as_f64()).map(Money::from_dollars),
+                duration_seconds: whole("duration_seconds"),
+                spawns: small("spawns"),
+                depth: small("depth"),
+            })
         };
-        let small = |name: &str| whole(name).and_then(|count| u32::try_from(count).ok());
-        Limits::ONE_SHOT.overridden(Limits {
-            turns: small("turns"),
-            tokens: whole("tokens").map(Tokens),
-            spend: self.cascade.number("resilience.limits.one_shot.spend").map(Money::from_dollars),
-            duration_seconds: whole("duration_seconds"),
-            spawns: small("spawns"),
-            depth: small("depth"),
-        })
+        let key = |name: &str| format!("resilience.limits.one_shot.{name}");
+        let all = limits(&|name| Some(self.cascade.get(&key(name))?.value()));
+        let of_project = |name: &str| self.cascade.get(&key(name)).is_some_and(|node| self.cascade.is_of_project(node));
+        let names = ["turns", "tokens", "spend", "duration_seconds", "spawns", "depth"];
+        if !names.into_iter().any(of_project) || self.is_trusted() {
+            return all;
+        }
+        // Limits are the person's money: a project that they have not trusted lowers them only.
+        all.lowest(limits(&|name| Some(self.cascade.get_own(&key(name))?.value())))
+    }
+
+    /// Whether what the project brings along may do anything here. Reads every file that can run.
+    fn is_trusted(&self) -> bool {
+        Trust::of(&self.dirs, &self.project.root).allows()
     }
 
     /// How many children of one thread may run side by side, and how many threads of the project; no more of the latter than
@@ -422,7 +436,11 @@ fn believed(dirs: &Dirs, project: &Path, problems: &mut Vec<Problem>) -> TrustSt
 /// The provider files among tools, nearest space first: YAML in or below a folder `providers`. Then the providers that are
 /// not to be asked while their files have a mistake, and all mistakes. A bundle's file refuses nothing: what is in the
 /// program stands before it.
-fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, BTreeMap<String, Problem>, Vec<Problem>) {
+fn provider_files(
+    tools: &Items,
+    spaces: &Spaces,
+    trusted: impl Fn() -> bool,
+) -> (Vec<ProviderFile>, BTreeMap<String, Problem>, Vec<Problem>) {
     let (mut files, mut refused, mut problems) = (Vec::new(), BTreeMap::new(), Vec::new());
     let all = tools.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
     let is_provider = |item: &&Item| {
@@ -444,6 +462,17 @@ fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, BTreeMa
             refused.entry(named.to_owned()).or_insert_with(|| mistake.clone());
         }
         problems.append(&mut mistakes);
+        let mut file = file;
+        // With a price too low no limit of money holds. Longest answers go with the prices.
+        if let Some(file) = file.as_mut().filter(|file| file.space == Space::Project)
+            && file.clone().forget_prices()
+            && !trusted()
+        {
+            file.forget_prices();
+            let message = "the prices of a project that you have not trusted do not count";
+            let remedy = "run `levain trust` once you have looked through the project";
+            problems.push(Problem::at(&tools.file(item), None, Severity::Warning, message, remedy));
+        }
         files.extend(file.map(|file| (rank, file)));
     }
     files.sort_by_key(|(rank, _)| *rank);

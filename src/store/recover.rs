@@ -13,9 +13,10 @@ use super::summary::Summarise;
 use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::event::{Delta, StopReason};
+use crate::domain::postmortem::PROCESS_LOST;
 use crate::domain::{
-    CallId, Event, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId,
-    ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
+    CallId, Cost, Event, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
+    ThreadId, ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -69,6 +70,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     };
     processes::end_left_behind(layout, id);
     let events = epilogue(&opened, replay.answer);
+    let cost = with_charged(opened.summary.cost, &events);
     let Opened { mut store, summary, records, inflight, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
     let is_draft = summary.lineage.origin == ThreadOrigin::Screen && is_unused(&records);
@@ -88,7 +90,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
         status,
         waiting: summary.waiting.filter(|_| !failed),
         model: summary.model,
-        cost: summary.cost,
+        cost,
         context: summary.context,
         limits: summary.limits,
         title: Some(summary.title),
@@ -99,6 +101,16 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     store.save(&snapshot);
     store.close();
     Ok(failed)
+}
+
+/// The sum with what these events charge.
+fn with_charged(mut cost: Cost, events: &[Event]) -> Cost {
+    for event in events {
+        if let Event::Request(RequestEvent::CallCharged { usage, spend, .. }) = event {
+            cost.charge(*usage, *spend);
+        }
+    }
+    cost
 }
 
 /// Whether nobody ever said or ran anything in a thread with this log, and nothing was answered.
@@ -197,13 +209,11 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     if let Some(answer) = opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {
         events.extend(answer);
     }
+    let cost = with_charged(opened.summary.cost, &events);
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
     events.extend(unended_commands(&opened.records).iter().map(|command| Event::command_interrupted(&command.name)));
-    events.push(Event::Thread(ThreadEvent::ThreadError {
-        cost: opened.summary.cost,
-        error: "the process that ran this thread ended unexpectedly; send a message to continue".into(),
-    }));
+    events.push(Event::Thread(ThreadEvent::ThreadError { cost, error: PROCESS_LOST.into() }));
     events
 }
 

@@ -2,6 +2,7 @@
 
 use super::Claim;
 use crate::domain::capability::{COMMANDS, RESULT, flattened};
+use crate::domain::thread_result::ORCHESTRATOR;
 use crate::domain::{Absence, KnownTool, Operation, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -457,7 +458,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
     },
     Builtin {
         which: Which::Orchestrator,
-        item: "rye/agent/threads/orchestrator",
+        item: ORCHESTRATOR,
         aliases: &[],
         description: "Looks after threads that were started: waits, tells how they stand, stops and reads them.",
         schema: || {

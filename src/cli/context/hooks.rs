@@ -77,7 +77,7 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
     let mut output = io::BufWriter::new(out());
     let wanted = |hook: &&Hook| arguments.event.as_ref().is_none_or(|event| *event == hook.event);
     for (number, hook) in plan.hooks.iter().enumerate().filter(|(_, hook)| wanted(hook)) {
-        let all = decide(&plan.hooks, &hook.event, &fields, &inputs).asked;
+        let all = decide(&plan.hooks, &hook.event, &fields, &inputs, false).asked;
         let before_it = plan.hooks.iter().take(number).filter(|other| other.event == hook.event).count();
         let route = routes.iter().find(|route| route.is_of(hook));
         let verdict = judge(&hook.condition, if route.is_some() { &before } else { &fields });
@@ -99,7 +99,7 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
         written(if arguments.json { json_line(&mut output, &line) } else { write_hook(&mut output, &line) })?;
     }
     if let (false, Some(event)) = (arguments.json, &arguments.event) {
-        let decided = decide(&plan.hooks, event, &fields, &inputs);
+        let decided = decide(&plan.hooks, event, &fields, &inputs, false);
         if let (Some(answer), Some(by)) = (decided.answer, decided.by) {
             written(writeln!(output, "answer: {}, from {}", answer.word(), &by))?;
         }

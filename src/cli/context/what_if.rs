@@ -54,8 +54,8 @@ pub(super) struct BisectArguments {
     #[arg(long, value_name = "LAYER")]
     among: Vec<String>,
     /// Spend at most this many dollars
-    #[arg(long, value_name = "DOLLARS")]
-    spend: Option<f64>,
+    #[arg(long, value_name = "DOLLARS", value_parser = crate::cli::dollars)]
+    spend: Option<Money>,
     /// Begin without asking; required without a terminal
     #[arg(long, short = 'y')]
     yes: bool,
@@ -252,7 +252,7 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
     let worst = each.map(|each| Money(each.0.saturating_mul(i64::from(most))));
     let told = worst.map_or_else(|| "of unknown price".to_owned(), |worst| format!("for {worst} at most"));
     let plan = format!("{most} requests to {} at most, {told}, to look among {count} layers", sent.model);
-    if let Some(limit) = arguments.spend.map(Money::from_dollars)
+    if let Some(limit) = arguments.spend
         && each.is_none()
     {
         return Err(Failure::new(format!("the price of {} is not known, so {limit} cannot be kept to", sent.model))
@@ -284,7 +284,7 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
     }
     let (mut asked, mut paid) = (0_u32, Money::ZERO);
     let mut outcome = |without: &[usize]| -> Result<i32, Failure> {
-        let limit = arguments.spend.map(Money::from_dollars);
+        let limit = arguments.spend;
         if let Some((limit, each)) = limit.zip(each).filter(|(limit, each)| paid.0 + each.0 > limit.0) {
             return Err(Failure::new(format!(
                 "stopped after {asked} requests for {paid}: another may cost {each}, and {limit} is the limit"

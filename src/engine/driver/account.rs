@@ -4,7 +4,7 @@ use super::prepare_error::Stopped;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Budget, BudgetReport, Limits, NoSlot, Refusal, SetLimits, Slots, Spent, ThreadId};
 use crate::ports::ledger::{LedgerJob, Registered, Registration};
-use crate::ports::{Ledger, LedgerError};
+use crate::ports::{Ledger, LedgerError, StoreError};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -86,16 +86,17 @@ impl From<Stopped> for Unfunded {
 impl From<LedgerError> for Unfunded {
     fn from(error: LedgerError) -> Self {
         let category = match error {
+            LedgerError::Store(StoreError::NewerSchema { .. })
+            | LedgerError::OtherParent { .. }
+            | LedgerError::NoRoot { .. }
+            | LedgerError::Duplicate { .. }
+            | LedgerError::TooDeep { .. }
+            | LedgerError::Amount => ErrorCategory::Permanent,
             // Another process may hold the database, or a disk may be full: both pass. What is lost is rebuilt.
             LedgerError::Store(_)
             | LedgerError::NotBuilt
             | LedgerError::NotRegistered { .. }
             | LedgerError::Ended { .. } => ErrorCategory::Transient,
-            LedgerError::OtherParent { .. }
-            | LedgerError::NoRoot { .. }
-            | LedgerError::Duplicate { .. }
-            | LedgerError::TooDeep { .. }
-            | LedgerError::Amount => ErrorCategory::Permanent,
         };
         Self::Failed(budget_error(category, error.to_string()))
     }

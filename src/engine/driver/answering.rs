@@ -6,7 +6,7 @@ use super::ready::Purpose;
 use super::run::Driver;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
-use crate::domain::{ControlEvent, Event, RequestEvent, Tokens};
+use crate::domain::{ControlEvent, Event, RequestEvent, Tokens, Usage};
 use crate::engine::thread::{Effect, Phase};
 use std::time::Instant;
 
@@ -81,14 +81,21 @@ impl<A: Audience> Driver<A> {
 
     /// What `call` has cost beside what an answer in the log says.
     pub(super) fn charged(&self, call: &Call) -> Option<Event> {
-        let (request, usage) = (call.request, call.answer.cost(self.thread.context()));
+        self.charge_of(call, call.answer.cost(self.thread.context()))
+    }
+
+    fn charge_of(&self, call: &Call, usage: Usage) -> Option<Event> {
+        let request = call.request;
         let spend = self.settings.models.spend(&call.model, &usage);
         (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
     }
 
-    /// The same of one that leaves an answer: what nobody reported, which is all there is.
+    /// The same of one that leaves an answer, which has what was reported: what nobody reported.
     fn unreported(&self, call: &Call) -> Option<Event> {
-        if call.answer.usage().total() > Tokens(0) { None } else { self.charged(call) }
+        let (all, told) = (call.answer.cost(self.thread.context()), call.answer.usage());
+        let input = Tokens(all.input.0.saturating_sub(told.input.0));
+        let output = Tokens(all.output.0.saturating_sub(told.output.0));
+        self.charge_of(call, Usage { input, output, ..Usage::default() })
     }
 
     /// Records it before what is still to be done.

@@ -7,12 +7,12 @@
 
 use super::Audience;
 use super::account::{Budgets, Unfunded, budget_error};
-use super::ready::Ready;
+use super::ready::{Purpose, Ready};
 use super::run::Driver;
 use crate::domain::event::ErrorCategory;
 use crate::domain::{
-    Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, Money, Refusal,
-    SetLimits, SettingsEvent, Spent, ThreadEvent, Tokens, Usage,
+    Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, ModelRef, Money,
+    Refusal, SetLimits, SettingsEvent, Spent, ThreadEvent, Tokens, Usage,
 };
 use crate::engine::thread::{Effect, Phase};
 use crate::ports::ledger::{Granted, LedgerJob, Registered};
@@ -103,11 +103,23 @@ impl<A: Audience> Driver<A> {
 
     /// What the call costs with an answer of so many tokens.
     fn most(&self, ready: &Ready, output: u64) -> CallCost {
+        let estimate = ready.assembly.tokens();
+        // What the provider counted says more of a conversation than an estimate does.
+        let counted =
+            if ready.purpose == Purpose::Answer { self.size(&ready.assembly, &self.thread.history) } else { Tokens(0) };
+        self.dearest(&ready.model, estimate, counted, output)
+    }
+
+    /// What a call costs with a prompt of that estimate or as much as was `counted`, all of it in the class that costs most, and an
+    /// answer of so many tokens.
+    pub(super) fn dearest(&self, model: &ModelRef, estimate: Tokens, counted: Tokens, output: u64) -> CallCost {
         // Estimates err.
-        let input = ready.assembly.tokens().0;
-        let usage =
-            Usage { input: Tokens(input.saturating_add(input / 8)), output: Tokens(output), ..Usage::default() };
-        CallCost { spend: self.settings.models.spend(&ready.model, &usage), tokens: usage.total() }
+        let input = Tokens(estimate.0.saturating_add(estimate.0 / 8)).max(counted);
+        let usage = Usage { input, output: Tokens(output), ..Usage::default() };
+        // Writing a cache costs more than reading what is new.
+        let written = Usage { input: Tokens(0), cache_write: input, ..usage };
+        let price = |usage: &Usage| self.settings.models.spend(model, usage);
+        CallCost { spend: price(&usage).max(price(&written)), tokens: usage.total() }
     }
 
     /// The longest answer that what is left pays for, if that is shorter than the present bound and not too short.
@@ -199,6 +211,15 @@ impl<A: Audience> Driver<A> {
         // Tokens are limited for each thread, unless somebody limits those of the tree.
         let below = report.tokens.limit.map_or(Tokens(0), |_| report.tokens.spent_below);
         (spend + report.spend.spent_below, tokens + below)
+    }
+
+    /// Asks the ledger how the thread stands now, with what its children have spent and reserved since.
+    pub(super) async fn look_at_account(&mut self) {
+        let Some(budgets) = self.settings.budgets.clone().filter(|_| self.account.report.is_some()) else { return };
+        let job = budgets.ledger.report(&self.thread.id);
+        if let Ok(Ok(report)) = tokio::task::spawn_blocking(job).await {
+            self.account.report = Some(report);
+        }
     }
 
     /// Whether the ledger holds a limit of tokens for the thread that is not this one.

@@ -90,6 +90,8 @@ impl<A: Audience> Driver<A> {
             }
             Command::HandOff => self.ask_for_handoff().await?,
             Command::SetLimits { limits } => {
+                // What is not named stays as it is: nobody loses a limit by not knowing it.
+                let limits = self.thread.limits.overridden(limits);
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
             }
             Command::Rename { title } => self.file(SettingsEvent::TitleSet { title: title::given(&title)? }).await?,

@@ -116,7 +116,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// What the provider counted last with an estimate of what came since; all of it estimated where nobody counted.
-    fn size(&self, request: &Assembly, history: &[Entry]) -> Tokens {
+    pub(super) fn size(&self, request: &Assembly, history: &[Entry]) -> Tokens {
         let Some(counted) = self.thread.counted else { return request.tokens() };
         let since = history.iter().rev().take_while(|entry| entry.message.role == Role::User);
         counted + since.map(|entry| entry.tokens).sum()

@@ -114,6 +114,7 @@ impl<A: Audience> Driver<A> {
             prompts.insert(0, goes_on);
         }
         let inherited = ContextEvent::ContextInherited { from: self.thread.id.clone(), messages, summarised, dropped };
+        self.look_at_account().await;
         let limits = self.limits_left();
         Ok(Successor {
             model: self.thread.model.clone(),
@@ -129,7 +130,12 @@ impl<A: Audience> Driver<A> {
     /// What is left of the thread's limits: the one that goes on has no more than this one had.
     fn limits_left(&self) -> Limits {
         let (limits, cost) = (self.thread.limits, &self.thread.cost);
-        let (spent, used) = self.spent_with_children();
+        let (mut spent, mut used) = self.spent_with_children();
+        // What children that run may still spend is taken from this thread's limit: two threads cannot both have it.
+        if let Some(report) = &self.account.report {
+            spent += report.spend.reserved_by_children;
+            used += report.tokens.limit.map_or(Tokens(0), |_| report.tokens.reserved_by_children);
+        }
         Limits {
             turns: limits.turns.map(|turns| turns.saturating_sub(cost.turns)),
             tokens: limits.tokens.map(|tokens| Tokens(tokens.0.saturating_sub(used.0))),

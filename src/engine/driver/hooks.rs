@@ -23,7 +23,7 @@ impl<A: Audience> Driver<A> {
                     .get("inputs")
                     .and_then(|inputs| serde_json::from_value(inputs.clone()).ok())
                     .unwrap_or_default();
-                decide(&plan.hooks, event, &all, &inputs)
+                decide(&plan.hooks, event, &all, &inputs, self.thread.asks_past_its_starter())
             }
             Err(PrepareError::Stopped) => return,
             Err(PrepareError::Failed(error)) => {

@@ -10,7 +10,7 @@ use super::dialogs::{Called, Reply};
 use super::ready::Purpose;
 use super::run::Driver;
 use crate::domain::event::CallError;
-use crate::domain::{CallCost, Event, ExtensionEntry, ThreadEvent, Tokens, Usage};
+use crate::domain::{Event, ExtensionEntry, ThreadEvent, Tokens};
 use crate::pipeline::told;
 use crate::ports::{CallRequest, ModelAnswer, ModelCall};
 use std::sync::Arc;
@@ -63,14 +63,8 @@ impl<A: Audience> Driver<A> {
         self.dialogs.called += 1;
         // Numbers of its own: those of requests begin at the other end.
         let number = u32::MAX - self.dialogs.called;
-        // Estimates err.
-        let input = Tokens::estimate(&body).0;
-        let most = Usage {
-            input: Tokens(input.saturating_add(input / 8)),
-            output: Tokens(max_output_tokens),
-            ..Usage::default()
-        };
-        let most = CallCost { spend: self.settings.models.spend(&model, &most), tokens: most.total() };
+        let sent = Tokens::estimate(&body);
+        let most = self.dearest(&model, sent, Tokens(0), max_output_tokens);
         if let Err(unfunded) = self.reserve_beside(number, most).await {
             return Err((unfunded.to_string(), reply));
         }
@@ -92,7 +86,7 @@ impl<A: Audience> Driver<A> {
                 }
             };
             let Call { model, answer, .. } = call;
-            Called { number, from, body, model, sent: Tokens(input), answer, failed, reply }
+            Called { number, from, body, model, sent, answer, failed, reply }
         });
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::state::{CallStage, Phase, StagedCall, Thread};
 use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
+use crate::domain::thread_result::ORCHESTRATOR;
 use crate::domain::{
     ApprovalEvent, Block, CallId, ContentHash, Event, Image, Message, MessageFacts, Role, Steering, ToolCall, ToolEvent,
 };
@@ -171,6 +172,12 @@ fn queued(calls: &mut [StagedCall]) -> Option<&mut StagedCall> {
     calls.iter_mut().find(|staged| staged.stage == CallStage::Queued)
 }
 
+/// Whether a call does nothing but wait for other threads, whose time is counted there.
+fn waits_for_threads(item: &str, input: &serde_json::Value) -> bool {
+    let operation = input.get("operation").or_else(|| input.get("parameters")?.get("operation"));
+    item == ORCHESTRATOR && operation.is_some_and(|operation| operation == "wait_threads")
+}
+
 /// The call runs: as it was shown, if it was shown to somebody. The next one may begin beside it.
 pub(super) fn started(
     thread: &mut Thread,
@@ -190,6 +197,9 @@ pub(super) fn started(
     staged.stage = CallStage::Running { parallel };
     let call = staged.call.clone();
     let item = item.unwrap_or(&call.tool).to_owned();
+    if waits_for_threads(&item, &call.input) {
+        thread.waits_for_children.push(call_id.clone());
+    }
     let alone = of_hooks.is_some() || !parallel || skips || stopping;
     let run = Effect::RunTool { call, item, preview, confined, within_ms: of_hooks.flatten() };
     let beside = if alone { None } else { queued(calls) };

@@ -5,7 +5,9 @@ use super::handoff::make_room;
 use super::room::{CompactionCause, Handoff};
 use super::state::{ControlPoint, Phase, ReturnState, Returned, Share, Thread};
 use super::turn::{prepare_anyway, start_turn, take_prompts};
-use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, Status, ThreadEvent, ThreadKind};
+use crate::domain::{
+    Control, ControlEvent, Event, LimitKind, LimitSource, Money, RequestEvent, Status, ThreadEvent, ThreadKind,
+};
 use crate::engine::retry;
 use serde_json::{Value, json};
 
@@ -18,6 +20,17 @@ impl Share {
     /// As a person reads it.
     fn percent(self) -> String {
         format!("{:.0} %", self.ratio * 100.0)
+    }
+}
+
+impl Thread {
+    /// Whether hooks are asked about a limit that whoever started the thread set, or that is what a parent has left: its own
+    /// directive's hooks do not let it past that.
+    #[must_use]
+    pub fn asks_past_its_starter(&self) -> bool {
+        let Phase::Asking(question) = &self.phase else { return false };
+        let ControlPoint::Limit { code, .. } = **question else { return false };
+        matches!(self.limits_by.of(code), Some(LimitSource::Override | LimitSource::Parent))
     }
 }
 
@@ -159,7 +172,7 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
             return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadCancelled { cost: thread.cost }))];
         }
         Some(Control::Fail) => {
-            let by = hook.map(|hook| format!(" (ended by the hook `{hook}`)")).unwrap_or_default();
+            let by = hook.map(|hook| format!(" (ended by {hook})")).unwrap_or_default();
             let error = match &question {
                 ControlPoint::Failed { error, .. } => error.message.clone(),
                 ControlPoint::Limit { .. }

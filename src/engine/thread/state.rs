@@ -561,14 +561,7 @@ impl Thread {
 
     /// Counts what a call has cost.
     pub(super) fn charge(&mut self, usage: Usage, spend: Option<Money>) {
-        let cost = &mut self.cost;
-        cost.usage += usage;
-        if let Some(spend) = spend {
-            cost.spend += spend;
-        } else {
-            cost.unpriced |= usage.total() > Tokens(0);
-            cost.unpriced_tokens += usage.total();
-        }
+        self.cost.charge(usage, spend);
     }
 
     /// Whether nobody ever said or ran anything in it.

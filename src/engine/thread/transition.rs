@@ -341,7 +341,11 @@ fn approval_event(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
 fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> Vec<Effect> {
     match event {
         ControlEvent::HooksCalled { hooks, .. } => hooks::called(thread, event, hooks),
-        ControlEvent::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
+        ControlEvent::HookDecided { action, hook, why, .. } => {
+            let because = if why.starts_with(hooks::CALL_FAILED) { format!(": {why}") } else { String::new() };
+            let hook = hook.as_ref().map(|hook| format!("the hook `{hook}`{because}"));
+            control_point::decided(thread, *action, hook.as_deref())
+        }
         ControlEvent::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
         ControlEvent::ThreadQueued { reason } => queued(thread, reason),
         ControlEvent::ThreadAdmitted {} => admitted(thread),

@@ -71,8 +71,22 @@ pub struct Entry<'a> {
 pub struct Cascade {
     files: Vec<(&'static str, Node)>,
     layers: Vec<Layer>,
-    /// `capability_risk` without the project's file.
-    own_risk: Option<Node>,
+    /// Files of which the project's may make nothing milder, without the project's.
+    own: Vec<(&'static str, Node)>,
+}
+
+/// Files that bind a project which is not trusted: it may make their rules stricter.
+const BINDING: [&str; 2] = [risk::FILE, "resilience"];
+
+fn at<'a>(files: &'a [(&'static str, Node)], key: &str) -> Option<&'a Node> {
+    let mut steps = key.split('.');
+    let first = steps.next()?;
+    let (_, top) = files.iter().find(|(name, _)| *name == first)?;
+    let mut node = top;
+    for step in steps {
+        node = node.child(step)?;
+    }
+    Some(node)
 }
 
 impl Cascade {
@@ -115,11 +129,11 @@ impl Cascade {
                 problems.push(Problem::at(&file, node.line, Severity::Fatal, message, "write `name: value`"));
                 continue;
             }
-            if name == risk::FILE && space != Space::Project {
-                match &mut cascade.own_risk {
+            if BINDING.contains(&name) && space != Space::Project {
+                match cascade.own.iter_mut().find(|(known, _)| *known == name) {
                     // What is wrong with it is told once.
-                    Some(under) => Merging { file: &file, problems: &mut Vec::new() }.lay(under, node.clone(), ""),
-                    None => cascade.own_risk = Some(node.clone()),
+                    Some((_, under)) => Merging { file: &file, problems: &mut Vec::new() }.lay(under, node.clone(), ""),
+                    None => cascade.own.push((name, node.clone())),
                 }
             }
             match cascade.files.iter_mut().find(|(known, _)| *known == name) {
@@ -135,14 +149,19 @@ impl Cascade {
     /// their `id` or their number from 0.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        let mut steps = key.split('.');
-        let first = steps.next()?;
-        let (_, top) = self.files.iter().find(|(name, _)| *name == first)?;
-        let mut node = top;
-        for step in steps {
-            node = node.child(step)?;
-        }
-        Some(node)
+        at(&self.files, key)
+    }
+
+    /// The same without what the project says, in a file whose rules it may not make milder.
+    #[must_use]
+    pub fn get_own(&self, key: &str) -> Option<&Node> {
+        at(&self.own, key)
+    }
+
+    /// Whether the project's file says what stands there.
+    #[must_use]
+    pub fn is_of_project(&self, node: &Node) -> bool {
+        self.origin(node).is_some_and(|origin| origin.space == Space::Project)
     }
 
     /// The text at a path; none where there is another value or an empty text.

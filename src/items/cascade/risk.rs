@@ -13,7 +13,7 @@ impl Cascade {
     pub fn risks(&self) -> (Risks, Vec<Problem>) {
         let mut reading = Reading { cascade: self, problems: Vec::new() };
         let whole = self.get(FILE).map(|node| reading.table(node));
-        let own = self.own_risk.as_ref();
+        let own = self.get_own(FILE);
         // What is wrong with the person's was told with the whole.
         let own = own.map(|node| Reading { cascade: self, problems: Vec::new() }.table(node));
         let mut tables: Vec<RiskTable> = own.into_iter().chain(whole).collect();

@@ -1,6 +1,7 @@
 //! What follows from the answers of hooks, and how room is made.
 
 use super::*;
+use crate::domain::lineage::LimitSource;
 use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
 use crate::domain::{Control, ErrorPattern, LayerKind, LimitKind, Pause, Retry, Rules, WindowRules};
 use crate::engine::thread::{CompactionCause, Handoff};
@@ -227,6 +228,20 @@ fn each_answer_to_a_limit_does_what_it_says() {
     );
     let (bench, _) = limited(ThreadKind::Interactive, Some(Control::Abort));
     assert_eq!(bench.thread.status(), Status::Cancelled);
+}
+
+#[test]
+fn a_limit_that_the_starter_of_a_thread_set_is_told_from_its_own() {
+    use LimitSource::{Defaults, Directive, Override, Parent};
+    for (source, bound) in [(Defaults, false), (Directive, false), (Override, true), (Parent, true)] {
+        let mut bench = bench(OneShot, &["limit"]);
+        bench.thread.limits.turns = Some(1);
+        bench.thread.limits_by.turns = Some(source);
+        bench.calling("go");
+        bench.answer(calls(&["a"]), StopReason::ToolUse);
+        bench.feed(result("a"));
+        assert_eq!(bench.thread.asks_past_its_starter(), bound, "{source:?}");
+    }
 }
 
 #[test]
