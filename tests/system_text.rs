@@ -107,14 +107,14 @@ fn the_list_of_items_has_hooks_skills_templates_and_extensions() {
     let hooks = "hooks:\n  - id: kettle\n    event: thread_started\n    layer: 2\n    enabled: false\n    action: {primary: fetch, \
                  item_type: knowledge, item_id: nothing}\n";
     project.write(".ai/config/agent/hooks.yaml", hooks);
-    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(160, 30).start();
     terminal.wait_for("A new thread");
     terminal.send_keys("/items");
     terminal.wait_for("› /items");
     terminal.send_keys(key::ENTER);
     terminal.wait_for("knowledge");
     for (typed, seen) in [
-        ("kettle", [".ai/config/agent/hooks.yaml:2 · layer 2 · switched off", "event: thread_started"]),
+        ("kettle", ["hooks.yaml:2 · layer 2 · switched off", "event: thread_started"]),
         ("steep", ["skills/steep/SKILL.md", "Four minutes."]),
         ("boil", ["prompts/boil.md", "Boil $1."]),
         ("e.ts", [".ai/extensions/e.ts", "Make"]),

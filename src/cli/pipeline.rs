@@ -192,7 +192,7 @@ fn read(file: &str) -> Result<Value, Failure> {
 
 fn tell(setup: &Setup, thread: &ThreadId, command: Command) -> Result<ExitCode, Failure> {
     let orchestrator = setup.orchestrator()?;
-    runtime()?.block_on(orchestrator.ask(thread, command)).map_err(Failure::new)?;
+    runtime()?.block_on(orchestrator.tell(thread, command)).map_err(Failure::new)?;
     Ok(ExitCode::SUCCESS)
 }
 

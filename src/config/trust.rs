@@ -390,7 +390,8 @@ impl Look {
     /// The files of the project that a command names.
     fn words(&mut self, root: &Path, words: &[String]) -> io::Result<()> {
         // A file may also stand inside of a word: `sh -c "sh scripts/x.sh"`.
-        let parts = words
+        let read: Vec<String> = words.iter().map(|word| without_written(word)).collect();
+        let parts = read
             .iter()
             .flat_map(|word| word.split(|letter: char| letter.is_whitespace() || ";&|()<>'\"`$={}".contains(letter)));
         for word in words.iter().map(String::as_str).chain(parts).filter(|word| !word.is_empty()) {
@@ -500,6 +501,29 @@ fn is_of_an_editor(entry: &fs::DirEntry) -> bool {
 
 fn told(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{} could not be read: {error}", path.display()))
+}
+
+/// A line of a shell without the files that it redirects into: those are written, and decide nothing. A name in which the shell
+/// would replace anything stays.
+fn without_written(line: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/+@%,".contains(letter);
+    let mut rest = line;
+    let mut kept = String::new();
+    while let Some((before, behind)) = rest.split_once('>') {
+        kept.push_str(before);
+        kept.push('>');
+        // `<>` reads as well.
+        if before.ends_with('<') {
+            rest = behind;
+            continue;
+        }
+        let behind = behind.trim_start_matches(['>', '|', '&']).trim_start_matches([' ', '\t']);
+        let after = behind.trim_start_matches(is_plain);
+        // What goes on with something else is no whole name.
+        let whole = after.chars().next().is_none_or(|next| next.is_whitespace() || ";&|()<>".contains(next));
+        rest = if whole { after } else { behind };
+    }
+    kept + rest
 }
 
 #[cfg(test)]

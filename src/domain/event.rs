@@ -190,6 +190,14 @@ impl Event {
         }
     }
 
+    /// Whether the event is no use of the thread: how it is listed, or that a process took it over or let go of it.
+    #[must_use]
+    pub fn is_upkeep(&self) -> bool {
+        let of_process =
+            matches!(self, Self::Thread(ThreadEvent::WorkerStarted { .. } | ThreadEvent::WorkerEnded { .. }));
+        of_process || self.is_filing()
+    }
+
     /// Whether the event only says under what name and where the thread is listed, or what something in it is called: it is no change of the thread itself, so
     /// that one which is put away does not come to the top of the list.
     #[must_use]

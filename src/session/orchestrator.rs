@@ -378,6 +378,14 @@ impl Orchestrator {
         self.executor.begin(id, command).await.map(drop).map_err(|error| error.to_string())
     }
 
+    /// Tells the process that runs a thread something; none is started for it.
+    ///
+    /// # Errors
+    /// Why it is not done, in a sentence; also where no process runs it.
+    pub async fn tell(&self, id: &ThreadId, command: Command) -> Result<(), String> {
+        self.executor.tell(id, command).await.map_err(|error| error.to_string())
+    }
+
     /// Lets a thread that is suspended at a limit go on under `limits`, where they say nothing with as much again of the one
     /// that was reached; without limits it is ended as cancelled.
     ///

@@ -176,7 +176,7 @@ fn read_inflight(folder: &Folder) -> Option<Inflight> {
 
 impl ThreadStore for FileStore {
     fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError> {
-        if !record.event.is_filing() {
+        if !record.event.is_upkeep() {
             self.summary.updated_at = record.timestamp;
         }
         let written = self.writer.append(record)?;

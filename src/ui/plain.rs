@@ -511,6 +511,7 @@ pub fn rests(model: &Model) -> bool {
     let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.browser.awaits;
     let linked = !matches!(model.view.link, Link::Starting | Link::Opening | Link::Reviving);
     let asked = model.view.activity.phase == Phase::Approval && model.is_armed()
+        || model.view.handling().is_some_and(|handling| handling.paused.is_some())
         || matches!(model.overlay, Some(Overlay::Dialog(_) | Overlay::Component(_)));
     !loading && linked && (asked || !model.view.is_working())
 }

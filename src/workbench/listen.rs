@@ -2,7 +2,7 @@
 
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::thread_view::{Link, Phase, Sent, ThreadView};
+use super::thread_view::{Link, PendingPrompt, Phase, Sent, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::CommandId;
 use crate::domain::event::{CancelScope, Delta, StopReason};
@@ -328,6 +328,7 @@ impl Model {
             }
         }
         if matches!(record.event, Event::Control(ControlEvent::TurnCancelled { .. })) {
+            self.queue_unsaid();
             self.say_what_waits();
         }
         if let Some(phase) = phase_after(&record.event)
@@ -346,6 +347,26 @@ impl Model {
             self.enter(Phase::Tool(tool));
         }
         Vec::new()
+    }
+
+    /// Prompts that had their place in the conversation and were stopped before they were said wait in the queue like others.
+    fn queue_unsaid(&mut self) {
+        let has_place = |waits: &PendingPrompt| waits.block.is_some() && waits.prompt.is_some();
+        let unsaid: Vec<PendingPrompt> = self.view.waits.extract_if(.., |waits| has_place(waits)).collect();
+        for waits in unsaid {
+            if let Some(block) = waits.block {
+                self.growing(|transcript| transcript.remove(block));
+            }
+            let PendingPrompt { prompt: Some(prompt), text, mode, client, .. } = waits else { continue };
+            let Some(state) = &mut self.view.state else { continue };
+            if !state.queue.iter().any(|known| known.prompt == prompt) {
+                let (text, client) = (text.to_string(), Some(client));
+                state
+                    .queue
+                    .insert(0, QueuedPrompt { prompt, text, mode, images: Vec::new(), files: Vec::new(), client });
+            }
+        }
+        self.show_queue();
     }
 
     /// The person stopped the thread, or opened one that was stopped, and what they had queued is not sent without another

@@ -541,7 +541,8 @@ impl Model {
             }
             Choice::Queued(queued) => return self.edit_queued(queued.prompt),
             Choice::Prompt(text) => {
-                self.composer.set(&text);
+                self.history.left();
+                self.composer.replace(&text);
                 self.complete();
             }
         }
@@ -601,7 +602,8 @@ impl Model {
                 return Ok(vec![Effect::ExportRegistry]);
             }
             let form = ExportForm::ALL.into_iter().find(|form| form.word() == argument);
-            let wrong = || format!("a thread is not exported as `{argument}`; use md, html, jsonl or registry");
+            let forms = ExportForm::ALL.map(ExportForm::word).join(", ");
+            let wrong = || format!("a thread is not exported as `{argument}`; use {forms} or registry");
             return Ok(self.export(form.ok_or_else(wrong)?));
         }
         if command == CommandId::ContextPreview && self.obstacle(command).is_none() {

@@ -317,7 +317,7 @@ impl Picker {
         self.chosen = place.unwrap_or(self.chosen);
     }
 
-    fn choose_current(&mut self) {
+    pub(super) fn choose_current(&mut self) {
         let place = self.shown.iter().position(|index| self.entries[*index].current);
         self.chosen = place.unwrap_or(0);
     }

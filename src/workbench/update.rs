@@ -153,7 +153,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Edited(text) => {
-            model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
+            model.composer.replace(text.strip_suffix('\n').unwrap_or(&text));
             model.changed = true;
             vec![Effect::Redraw]
         }
@@ -357,8 +357,11 @@ impl Model {
         if open {
             let entries = self.entries(kind);
             if let Some(picker) = self.list(kind) {
-                picker.loading = false;
+                let untouched = std::mem::take(&mut picker.loading) && picker.chosen == 0 && picker.filter.is_empty();
                 picker.set_entries(entries);
+                if untouched {
+                    picker.choose_current();
+                }
             }
         }
         self.changed |= open || (kind == PickerKind::Threads && geometry::shows_panel(self));

@@ -135,7 +135,7 @@ const SUMMARISE: Summarise = |id, records| {
         title: thread.title().unwrap_or_default(),
         model: thread.model,
         archived: thread.filing.archived,
-        updated_at: records.iter().rev().find(|record| !record.event.is_filing())?.timestamp,
+        updated_at: records.iter().rev().find(|record| !record.event.is_upkeep())?.timestamp,
         cost: thread.cost,
         limits: thread.limits,
         limits_by: set.limits_by,

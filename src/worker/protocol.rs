@@ -5,6 +5,7 @@
 //! and get an `ack` or an `error` with it; a draft
 //! gets the request that it would make.
 
+use crate::domain::command::Resume;
 use crate::domain::event::Delta;
 use crate::domain::{CallId, Draft, Drawing, Gesture, Preview, Record, ThreadId, ToDraw};
 use serde::{Deserialize, Serialize};
@@ -121,24 +122,24 @@ pub enum FromWorker {
 }
 
 /// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
-/// or a key runs; a prompt that begins as a command may be one of an extension; and who steps from handler to handler may skip
-/// a guard.
+/// or a key runs; a prompt that begins as a command may be one of an extension; and at a breakpoint a guard may be left out, or told
+/// something else.
 pub(super) fn decides(command: &Command) -> bool {
     let types = matches!(
         command,
         Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } }
     );
+    let steps_over = matches!(command, Command::Resume { how: Resume::Skip | Resume::Continue { value: Some(_) } });
     let runs = matches!(command, Command::Submit { text, .. } if text.trim_start().starts_with('/'));
     types
         || runs
+        || steps_over
         || matches!(
             command,
             Command::Approve { .. }
                 | Command::AnswerDialog { .. }
                 | Command::PressShortcut { .. }
                 | Command::RunCommand { .. }
-                | Command::SetBreakpoints { .. }
-                | Command::Resume { .. }
                 | Command::TakeForeground { .. }
                 | Command::ForegroundOver { .. }
         )
@@ -147,7 +148,6 @@ pub(super) fn decides(command: &Command) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::command::Resume;
     use crate::domain::event::{CancelScope, PromptMode};
 
     #[test]
@@ -162,8 +162,12 @@ mod tests {
         for command in [submit("/yolo"), submit("  /yolo now"), Command::Resume { how: Resume::Skip }] {
             assert!(decides(&command), "{command:?}");
         }
-        assert!(decides(&Command::SetBreakpoints { breakpoints: Vec::new() }));
-        for command in [submit("hello"), submit("see a/b"), Command::Cancel { scope: CancelScope::Turn }] {
+        let replaced = Resume::Continue { value: Some(serde_json::json!({})) };
+        assert!(decides(&Command::Resume { how: replaced }));
+        let waits = [Resume::Continue { value: None }, Resume::Step, Resume::Abort].map(|how| Command::Resume { how });
+        let others = [submit("hello"), submit("see a/b"), Command::Cancel { scope: CancelScope::Turn }];
+        let breaks = Command::SetBreakpoints { breakpoints: Vec::new() };
+        for command in waits.into_iter().chain(others).chain([breaks]) {
             assert!(!decides(&command), "{command:?}");
         }
     }

@@ -54,8 +54,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const STALLED: Duration = Duration::from_secs(20);
 
 /// What a client is told that may not approve calls.
-const NOT_APPROVED: &str =
-    "nothing was allowed: only the screen that started this thread's worker may approve its calls";
+const NOT_APPROVED: &str = "nothing was allowed: only the screen that started this thread's worker may approve its calls, answer its extensions, send what begins \
+     with `/`, and leave out handlers at breakpoints";
 
 /// Who listens to a thread.
 #[derive(Clone, Debug)]

@@ -273,3 +273,20 @@ fn a_record_of_another_project_is_worth_nothing() {
     fs::write(&path, text).unwrap();
     assert!(!Trust::of(&dirs, &root).allows());
 }
+
+#[test]
+fn files_that_a_command_writes_decide_nothing() {
+    for (line, kept) in [
+        ("cat > last-run.json", "cat >"),
+        ("a.sh >>out/log.txt 2>&1; b.sh", "a.sh > 2>; b.sh"),
+        ("sh x.sh>| y; z", "sh x.sh>; z"),
+        ("cat > \"$(./x.sh)\"", "cat >\"$(./x.sh)\""),
+        ("cat > a$(./x.sh)", "cat >a$(./x.sh)"),
+        ("cat > run.sh && sh run.sh", "cat > && sh run.sh"),
+        ("no arrow", "no arrow"),
+        ("sh <> x.sh > y", "sh <> x.sh >"),
+        ("last >", "last >"),
+    ] {
+        assert_eq!(without_written(line), kept, "{line}");
+    }
+}

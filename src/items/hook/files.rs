@@ -119,10 +119,13 @@ impl Hooks {
         let places = items.roots().iter().flat_map(|root| [SHARED, OWN].map(|path| (root, path)));
         let (root, path) = places.into_iter().find(|(root, path)| root.file(path) == hook.file)?;
         let (whole, _objection) = items.read_at(root, path)?.ok()?;
-        let (first, last) = hook.lines;
-        let lines = whole.lines().skip(usize::try_from(first).ok()?.saturating_sub(1));
-        let lines = lines.take(usize::try_from(last.saturating_sub(first)).ok()? + 1);
-        Some(Written { root: root.clone(), path, text: lines.collect::<Vec<_>>().join("\n") })
+        let mut lines = whole.lines().skip(usize::try_from(hook.lines.0).ok()?.saturating_sub(1));
+        let first = lines.next()?;
+        // An entry of a list goes on as long as its lines stand further in.
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let more = lines.take_while(|line| line.trim().is_empty() || depth(line) > depth(first));
+        let text = std::iter::once(first).chain(more).collect::<Vec<_>>().join("\n");
+        Some(Written { root: root.clone(), path, text: text.trim_end().to_owned() })
     }
 
     /// These and a directive's own that are not switched off, in order.

@@ -224,6 +224,15 @@ impl Composer {
         self.edited();
     }
 
+    /// The same as one step of the person's, which can be undone.
+    pub(super) fn replace(&mut self, text: &str) {
+        self.area.select_all();
+        self.area.insert_str(cleaned(text));
+        self.area.cancel_selection();
+        self.go_to_end();
+        self.edited();
+    }
+
     /// Puts a text back that could not be sent, before what was written meanwhile.
     pub(super) fn put_back(&mut self, text: &str) {
         if self.is_empty() {

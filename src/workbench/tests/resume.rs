@@ -379,6 +379,13 @@ fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
     assert_eq!((session.draft(), session.model.composer.cursor()), ("draft".into(), (0, 4)));
     session.keys("ctrl-r").write("one").keys("enter");
     assert_eq!(session.draft(), "old one");
+    // What stood there can be had again, also after an editor.
+    session.keys("ctrl-_ ctrl-_");
+    assert_eq!(session.draft(), "draft");
+    session.tell(Message::Edited("from elsewhere\n".into()));
+    assert_eq!(session.draft(), "from elsewhere");
+    session.keys("ctrl-_ ctrl-_");
+    assert_eq!(session.draft(), "draft");
 }
 
 #[test]
