@@ -114,7 +114,7 @@ fn the_list_of_items_has_hooks_skills_templates_and_extensions() {
     terminal.send_keys(key::ENTER);
     terminal.wait_for("knowledge");
     for (typed, seen) in [
-        ("kettle", ["hooks.yaml:2 · layer 2 · switched off", "event: thread_started"]),
+        ("kettle", ["hooks.yaml:2 · layer 2", "switched off"]),
         ("steep", ["skills/steep/SKILL.md", "Four minutes."]),
         ("boil", ["prompts/boil.md", "Boil $1."]),
         ("e.ts", [".ai/extensions/e.ts", "Make"]),
