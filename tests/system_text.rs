@@ -124,10 +124,12 @@ fn the_list_of_items_has_hooks_skills_templates_and_extensions() {
         for seen in seen {
             terminal.wait_for(seen);
         }
+        // The keys of the list are back once the filter is empty.
         terminal.send_keys(key::ESC);
-        terminal.wait_for("knowledge");
+        terminal.wait_for("/ to filter");
     }
     terminal.send_keys(key::ESC);
+    terminal.wait_for("A new thread");
     terminal.leave();
 }
 

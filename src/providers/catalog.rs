@@ -56,6 +56,17 @@ struct Prices {
     /// Where absent, a cached token costs what any input token costs.
     cache_read: Option<f64>,
     cache_write: Option<f64>,
+    /// What a long prompt costs.
+    long: Option<LongPrompt>,
+}
+
+/// Of a prompt of more tokens than these, every class costs so many times as much, and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LongPrompt {
+    from: u64,
+    input: f64,
+    output: f64,
 }
 
 impl Catalog {
@@ -146,6 +157,7 @@ impl Catalog {
                     output: price.output,
                     cache_read: None,
                     cache_write: None,
+                    long: None,
                 }),
                 ..ModelInfo::default()
             });
@@ -216,11 +228,13 @@ impl ModelInfo {
     #[must_use]
     pub fn spend(&self, usage: &Usage) -> Option<Money> {
         let price = self.price?;
+        let long = price.long.filter(|long| usage.prompt().0 > long.from);
+        let (input, output) = long.map_or((1.0, 1.0), |long| (long.input, long.output));
         let classes = [
-            (usage.input, price.input),
-            (usage.output, price.output),
-            (usage.cache_read, price.cache_read.unwrap_or(price.input)),
-            (usage.cache_write, price.cache_write.unwrap_or(price.input)),
+            (usage.input, price.input * input),
+            (usage.output, price.output * output),
+            (usage.cache_read, price.cache_read.unwrap_or(price.input) * input),
+            (usage.cache_write, price.cache_write.unwrap_or(price.input) * input),
         ];
         let spend = classes.into_iter().fold(Money::ZERO, |sum, (tokens, dollars)| {
             let micro = u64::try_from(Money::from_dollars(dollars).0).unwrap_or(0);
@@ -282,6 +296,19 @@ mod tests {
         assert_eq!(sonnet.spend(&Usage::default()), Some(Money::ZERO));
         assert_eq!(lookup("openai/gpt-4o-mini").unwrap().spend(&usage), Some(Money(150 + 60 + 750 + 300)));
         assert_eq!(lookup("scripted/anything").unwrap().spend(&usage), Some(Money::ZERO));
+    }
+
+    #[test]
+    fn a_long_prompt_costs_more() {
+        let haiku = lookup("anthropic/claude-haiku-5-5").unwrap();
+        let usage = |input| Usage { input: Tokens(input), output: Tokens(1_000), ..Usage::default() };
+        let spend = |tokens| haiku.spend(&usage(tokens)).unwrap();
+        assert_eq!((spend(100_000), spend(500_000)), (Money(10_500), Money(252_500)));
+        // Whichever class it is in.
+        let cached = Usage { cache_read: Tokens(100_001), ..Usage::default() };
+        assert_eq!(haiku.spend(&cached), Some(Money(5_001)));
+        let sol = lookup("openai/gpt-6.2-sol").unwrap();
+        assert_eq!(sol.spend(&usage(300_000)), Some(Money(1_215_000)));
     }
 
     #[test]
