@@ -1,6 +1,7 @@
 //! What the screen lists of items and files. Everything here reads files, so it runs off the loop.
 
 use crate::domain::{Problem, Space, ToolSpec};
+use crate::items::hook::HookFile;
 use crate::items::prompt_file::PromptFiles;
 use crate::items::{Directive, Found, Hook, Hooks, Item, Items, Kind, Place, check, regular};
 use crate::session::{Setup, built_in};
@@ -91,23 +92,23 @@ pub(super) fn items(setup: &Setup) -> Vec<ItemRow> {
 
 /// The hooks of the settings files, in the order in which they are asked, and how each is written.
 fn hooks(items: &Items) -> Vec<(ItemRow, String)> {
-    let hooks = Hooks::read(items);
+    let (hooks, files) = (Hooks::read(items), HookFile::all(items));
     let row = |hook: &Hook| {
-        let written = Hooks::written(items, hook)?;
-        let inside = written.root.place == Place::Embedded;
+        let file = files.iter().find(|file| file.holds(hook))?;
+        let inside = file.root.place == Place::Embedded;
         let off = if hook.enabled { "" } else { " · switched off" };
         let (line, layer) = (hook.lines.0, hook.layer);
         let row = ItemRow {
             kind: "hook",
             id: format!("{} ({})", hook.id, hook.event),
-            space: written.root.to_string(),
-            place: format!("{}:{line} · layer {layer}{off}", written.path),
+            space: file.root.to_string(),
+            place: format!("{}:{line} · layer {layer}{off}", file.path),
             file: (!inside).then(|| hook.file.clone()),
             line: Some(line),
             problems: check::hooks([hook], items, "optional: true"),
             ..ItemRow::default()
         };
-        Some((row, written.text))
+        Some((row, file.written(hook)))
     };
     hooks.every().filter_map(row).collect()
 }

@@ -151,7 +151,11 @@ pub fn tree<'a>(
     }
     let mut lines = Vec::new();
     for (grant, branch) in &branches {
-        let asks = if grant.ask { " (needs approval)" } else { "" };
+        let asks = match (grant.sandbox, grant.ask) {
+            (true, _) => " (in a sandbox; where there is none, needs approval)",
+            (false, true) => " (needs approval)",
+            (false, false) => "",
+        };
         let via = grant.via.as_ref().map(|via| format!(" ({via})")).unwrap_or_default();
         lines.push(format!("{}{asks}{via}{}", grant.capability, branch.note));
         branch.write(1, &mut lines);

@@ -276,7 +276,7 @@ impl BudgetReport {
     }
 
     /// What the thread itself spent in a minute of its work, of which there were so many milliseconds, and how long what it may
-    /// still spend lasts at that: `$0.04 and 1.2k tokens a minute: $0.75 left last 18 min 45 s`. None before it has spent anything.
+    /// still spend lasts at that: `$0.04 and 1.2k tokens a minute, enough for 18 min 45 s ($0.75 left)`. None before it has spent anything.
     #[must_use]
     pub fn burn_rate(&self, worked_ms: u64) -> Option<String> {
         let a_minute = |amount: u64| amount.saturating_mul(60_000).checked_div(worked_ms);
@@ -296,7 +296,12 @@ impl BudgetReport {
             (0, tokens) => format!("{} tokens a minute", Tokens(tokens)),
             (_, tokens) => format!("{money} and {} tokens a minute", Tokens(tokens)),
         };
-        Some(first.map_or_else(|| rate.clone(), |(time, left)| format!("{rate}: {left} left last {}", seconds(time))))
+        Some(
+            first.map_or_else(
+                || rate.clone(),
+                |(time, left)| format!("{rate}, enough for {} ({left} left)", seconds(time)),
+            ),
+        )
     }
 }
 
@@ -333,9 +338,9 @@ mod tests {
         };
         let told = |spend, tokens, worked_ms| report(spend, tokens).burn_rate(worked_ms);
         let spent = || balance(Money(100_000), Some(Money(200_000)));
-        let sentence = "$0.20 and 2.0k tokens a minute: $0.20 left last 1 min 0 s";
+        let sentence = "$0.20 and 2.0k tokens a minute, enough for 1 min 0 s ($0.20 left)";
         assert_eq!(told(spent(), balance(Tokens(1_000), None), 30_000).unwrap(), sentence);
-        let sentence = "$0.20 and 2.0k tokens a minute: 500 tokens left last 15 s";
+        let sentence = "$0.20 and 2.0k tokens a minute, enough for 15 s (500 tokens left)";
         assert_eq!(told(spent(), balance(Tokens(1_000), Some(Tokens(500))), 30_000).unwrap(), sentence);
         let free = || balance(Money(0), Some(Money(5)));
         assert_eq!(told(free(), balance(Tokens(100), None), 60_000).unwrap(), "100 tokens a minute");

@@ -382,17 +382,17 @@ impl Toolbox {
     async fn checkpoint(
         &self,
         which: Which,
+        root: Root,
         input: serde_json::Value,
         listener: &dyn ToolListener,
     ) -> Result<(), Failed> {
         let Some(kept) = self.shared.context.kept.clone() else { return Ok(()) };
         let shared = Arc::clone(&self.shared);
         let keep = off_loop(move |_| {
-            let root = &shared.context.root;
             let changes = if which == Which::Write {
-                files::writes(root, arguments(input)?)
+                files::writes(&root, arguments(input)?)
             } else {
-                files::edits(root, &shared.names(), &arguments(input)?)
+                files::edits(&root, &shared.names(), &arguments(input)?)
             };
             let keep = |bytes: &[u8]| {
                 kept.keep(bytes)
@@ -451,13 +451,13 @@ impl Toolbox {
         match tool.which {
             Which::Read => self.read(arguments(input)?, listener).await,
             Which::Write => {
-                self.checkpoint(tool.which, input.clone(), listener).await?;
                 let root = self.shared.root_of(&call.call_id);
+                self.checkpoint(tool.which, root.clone(), input.clone(), listener).await?;
                 off_loop(move |_| files::write(&root, &mut shared.names(), arguments(input)?)).await
             }
             Which::EditLines => {
-                self.checkpoint(tool.which, input.clone(), listener).await?;
                 let root = self.shared.root_of(&call.call_id);
+                self.checkpoint(tool.which, root.clone(), input.clone(), listener).await?;
                 off_loop(move |_| files::edit_lines(&root, &mut shared.names(), &arguments(input)?)).await
             }
             Which::Ls => off_loop(move |_| list::ls(&shared.context.root, &arguments(input)?)).await,

@@ -141,20 +141,23 @@ pub(super) fn ask(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
 }
 
 /// Goes on as the hooks say.
-pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option<&str>, why: &str) -> Vec<Effect> {
     let phase = std::mem::replace(&mut thread.phase, Phase::Idle);
     if let Phase::Asking(question) = phase {
-        return answer(thread, *question, action, hook);
+        let by = hook.map(|hook| format!("the hook `{hook}`"));
+        return answer(thread, *question, action, by);
     }
     if let Phase::Hooks(run) = phase {
-        return answer(thread, run.point, action, hook);
+        // Which of its calls it was.
+        let by = hook.map(|hook| format!("the hook `{hook}`: {why}"));
+        return answer(thread, run.point, action, by);
     }
     thread.phase = phase;
     tracing::warn!(thread = %thread.id, ?hook, "an answer of hooks that nobody waits for");
     Vec::new()
 }
 
-fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, by: Option<String>) -> Vec<Effect> {
     // Another thread goes on already, whatever hooks say.
     if let (ControlPoint::Completion { error: None }, Some(next)) = (&question, &thread.successor) {
         let (cost, new_thread_id) = (thread.cost, next.clone());
@@ -172,7 +175,7 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
             return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadCancelled { cost: thread.cost }))];
         }
         Some(Control::Fail) => {
-            let by = hook.map(|hook| format!(" (ended by {hook})")).unwrap_or_default();
+            let by = by.map(|by| format!(" (ended by {by})")).unwrap_or_default();
             let error = match &question {
                 ControlPoint::Failed { error, .. } => error.message.clone(),
                 ControlPoint::Limit { .. }

@@ -12,9 +12,6 @@ use serde_json::Value;
 /// A tool that answers with what somebody else wrote under names, `action` maybe among them.
 const STATE: &str = "levain/state";
 
-/// How a decision begins that a failed call made.
-pub(super) const CALL_FAILED: &str = "its call of";
-
 /// As many letters of a failure are told with the decision; the result has all of it.
 const TOLD: usize = 200;
 
@@ -95,7 +92,7 @@ impl HookRun {
             let (tool, output, _) = results.into_iter().find(|(_, _, error)| *error)?;
             let failure: String =
                 output.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().chars().take(TOLD).collect();
-            let why = format!("{CALL_FAILED} {tool} failed: {failure}");
+            let why = format!("its call of {tool} failed: {failure}");
             Some(self.decision(Some(step), Some(Control::Fail), why))
         })
     }

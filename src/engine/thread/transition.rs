@@ -342,9 +342,7 @@ fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> V
     match event {
         ControlEvent::HooksCalled { hooks, .. } => hooks::called(thread, event, hooks),
         ControlEvent::HookDecided { action, hook, why, .. } => {
-            let because = if why.starts_with(hooks::CALL_FAILED) { format!(": {why}") } else { String::new() };
-            let hook = hook.as_ref().map(|hook| format!("the hook `{hook}`{because}"));
-            control_point::decided(thread, *action, hook.as_deref())
+            control_point::decided(thread, *action, hook.as_deref(), why)
         }
         ControlEvent::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
         ControlEvent::ThreadQueued { reason } => queued(thread, reason),

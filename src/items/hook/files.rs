@@ -97,35 +97,49 @@ pub(super) fn sort(hooks: &mut [Hook]) {
     hooks.sort_by_key(|hook| (hook.layer, hook.source));
 }
 
-/// A hook as it is written in a file of these.
+/// A file that hooks are written in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct HookFile {
     pub root: Root,
-    /// The path of the file below that.
+    /// Its path below that.
     pub path: &'static str,
-    /// The lines of the hook.
-    pub text: String,
+    text: String,
+}
+
+impl HookFile {
+    /// The files of all spaces that read.
+    #[must_use]
+    pub fn all(items: &Items) -> Vec<Self> {
+        let places = items.roots().iter().flat_map(|root| [SHARED, OWN].map(|path| (root, path)));
+        let read = places.filter_map(|(root, path)| {
+            let (text, _objection) = items.read_at(root, path)?.ok()?;
+            Some(Self { root: root.clone(), path, text: text.into_owned() })
+        });
+        read.collect()
+    }
+
+    #[must_use]
+    pub fn holds(&self, hook: &Hook) -> bool {
+        self.root.file(self.path) == hook.file
+    }
+
+    /// `hook`, which it holds, as it is written.
+    #[must_use]
+    pub fn written(&self, hook: &Hook) -> String {
+        let first = usize::try_from(hook.lines.0).unwrap_or_default().saturating_sub(1);
+        let mut lines = self.text.lines().skip(first);
+        let Some(first) = lines.next() else { return String::new() };
+        // An entry of a list goes on as long as its lines stand further in.
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let more = lines.take_while(|line| line.trim().is_empty() || depth(line) > depth(first));
+        std::iter::once(first).chain(more).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
 }
 
 impl Hooks {
     /// All of them, also those that are switched off.
     pub fn every(&self) -> impl Iterator<Item = &Hook> {
         self.hooks.iter().chain(&self.disabled)
-    }
-
-    /// How `hook` is written; none where its file is gone.
-    #[must_use]
-    pub fn written(items: &Items, hook: &Hook) -> Option<Written> {
-        let places = items.roots().iter().flat_map(|root| [SHARED, OWN].map(|path| (root, path)));
-        let (root, path) = places.into_iter().find(|(root, path)| root.file(path) == hook.file)?;
-        let (whole, _objection) = items.read_at(root, path)?.ok()?;
-        let mut lines = whole.lines().skip(usize::try_from(hook.lines.0).ok()?.saturating_sub(1));
-        let first = lines.next()?;
-        // An entry of a list goes on as long as its lines stand further in.
-        let depth = |line: &str| line.len() - line.trim_start().len();
-        let more = lines.take_while(|line| line.trim().is_empty() || depth(line) > depth(first));
-        let text = std::iter::once(first).chain(more).collect::<Vec<_>>().join("\n");
-        Some(Written { root: root.clone(), path, text: text.trim_end().to_owned() })
     }
 
     /// These and a directive's own that are not switched off, in order.

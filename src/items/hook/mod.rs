@@ -10,7 +10,7 @@ mod files;
 pub use crate::domain::Control;
 pub use action::{Action, Call, Primary};
 pub use condition::{Condition, Op, Test};
-pub use files::{Hooks, MOST};
+pub use files::{HookFile, Hooks, MOST};
 pub(super) use files::{entry_lines, entry_lines_behind, line_of};
 
 use super::markup::Lines;

@@ -64,17 +64,17 @@ fn what_a_person_wants_otherwise_adds_up() {
     assert_eq!(bench.thread.changes, [change("a", None), change("b", None), change("c", None)]);
 }
 
+/// A message of an extension.
+fn note(text: &str) -> CustomMessage {
+    let details = serde_json::Value::Null;
+    CustomMessage { custom_type: "note".into(), text: text.into(), display: true, details, by: "e".into() }
+}
+
 /// An extension left it for the next prompt; what a process that died had of it is in the log.
 #[test]
 fn what_is_for_the_next_prompt_outlives_its_process() {
     let left = |text: &str, behind| {
-        let message = CustomMessage {
-            custom_type: "note".into(),
-            text: text.into(),
-            display: true,
-            details: serde_json::Value::Null,
-            by: "e".into(),
-        };
+        let message = note(text);
         Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, behind, turn: None } })
     };
     let mut bench = Bench::new(ThreadKind::Interactive);
@@ -96,13 +96,7 @@ fn what_is_for_the_next_prompt_outlives_its_process() {
 #[test]
 fn the_model_answers_what_an_extension_sends_without_a_prompt() {
     let sent = |text: &str, mode| {
-        let message = CustomMessage {
-            custom_type: "done".into(),
-            text: text.into(),
-            display: true,
-            details: serde_json::Value::Null,
-            by: "e".into(),
-        };
+        let message = note(text);
         let entry = ExtensionEntry::Message { message, behind: false, turn: Some(mode) };
         Event::Thread(ThreadEvent::ExtensionEntry { entry })
     };
