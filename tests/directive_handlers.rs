@@ -245,7 +245,6 @@ fn a_fork_and_the_thread_that_continues_one_ask_them_too() {
         terminal.send_keys(line);
         terminal.wait_for(&format!("› {line}"));
         terminal.send_keys(key::ENTER);
-        terminal.wait_gone(&format!("› {line}"));
     };
     enter("one");
     terminal.wait_for("Done.");

@@ -505,7 +505,7 @@ const EXAMPLES: &[(&str, Use)] = &[
         let mut one = begin.with(&[extracted, first], |_| {});
         one.asks("first");
         one.say("/qna", "Questions loaded").takes_images("Q: How many?");
-        assert_eq!(one.events("extension_entry")[0]["entry"]["entry"], "model_call");
+        assert_eq!(one.events("extension_entry")[1]["entry"]["entry"], "model_call");
     }),
     ("handoff.ts", |begin| {
         let made = json!({"when": {"contains": "next part"}, "steps": [{"text": "A prompt for the next part."}]});

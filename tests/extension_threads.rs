@@ -729,8 +729,12 @@ fn an_extension_calls_a_model_at_the_threads_cost() {
     let id = project.run("go");
     let said = project.event(&id, "cognition_in")["text"].as_str().unwrap().to_owned();
     assert!(said.starts_with("go: Aside. stop  true "), "{said}");
-    let call = project.event(&id, "extension_entry")["entry"].clone();
+    let mut entries = project.events(&id);
+    entries.retain(|(name, _)| name == "extension_entry");
+    let [sent, call] = [0, 1].map(|place: usize| entries[place].1["entry"].clone());
+    assert_eq!((&sent["entry"], &sent["from"]), (&json!("model_call_sent"), &json!("e.ts")), "{sent}");
     assert_eq!((&call["entry"], &call["from"]), (&json!("model_call"), &json!("e.ts")), "{call}");
+    assert_eq!((&sent["number"], &sent["body"]), (&call["number"], &call["body"]), "{sent} {call}");
     let output = call["usage"]["output"].as_u64().unwrap();
     assert!(output > 0 && said.ends_with(&format!(" {output}")), "{said} {call}");
     // The request is kept, as it was sent.

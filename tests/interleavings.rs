@@ -264,8 +264,19 @@ impl Scene {
     /// Waits until the model has said this, and the thread rests.
     async fn until_answered(&mut self, answer: &str) -> State {
         let (project, id) = (&self.project, self.thread.id.to_string());
-        let is_it = |(name, event): &(String, Value)| name == "cognition_out" && event["text"] == answer;
-        self.thread.until(answer, |state| rests(state) && project.events(&id).iter().any(is_it)).await
+        let outputs = |state: &State| {
+            let events = project.events(&id);
+            let outs = events.into_iter().filter(|(name, _)| name == "cognition_out").map(|(_, event)| event);
+            let counted = |event: &Value| event["usage"]["output"].as_u64().unwrap_or_default();
+            let (mut is_there, mut all) = (false, 0);
+            outs.for_each(|event| {
+                is_there |= event["text"] == answer;
+                all += counted(&event);
+            });
+            // The log is written before the state is told.
+            is_there && state.cost.usage.output.0 >= all
+        };
+        self.thread.until(answer, |state| rests(state) && outputs(state)).await
     }
 
     /// The texts of prompts in the order in which they joined the conversation.

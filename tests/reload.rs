@@ -111,7 +111,7 @@ fn s16_a_problem_that_was_mended_leaves_the_screen() {
 #[test]
 fn s16_a_folder_that_was_removed_and_made_again_is_watched_again() {
     let home = Home::new();
-    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
+    let terminal = home.levain_in_terminal(&[]).size(220, 30).start();
     terminal.wait_for("ctrl-t threads");
     let folder = home.project().join(".ai/directives");
     let item = folder.join("team/ship.md");
@@ -132,6 +132,13 @@ fn s16_a_folder_that_was_removed_and_made_again_is_watched_again() {
         terminal.wait_gone("did you mean");
         save(&terminal, &item, &directive("memroy"), "did you mean `memory`");
     }
+    // A folder that is moved here is as if each of its files were saved.
+    write(&item, &directive("time"));
+    terminal.wait_gone("did you mean");
+    let made = home.project().join("made");
+    write(&made.join("dock.md"), &directive("persoma").replace("ship", "dock"));
+    fs::rename(&made, home.project().join(".ai/directives/yard")).unwrap();
+    terminal.wait_for("did you mean `persona`");
     terminal.leave();
 }
 

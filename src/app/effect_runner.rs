@@ -184,6 +184,10 @@ impl EffectRunner {
                 let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
                 self.writes.spawn(managing::manage(launcher, thread_id, upkeep, messages));
             }
+            Effect::StopTrees { generations } => {
+                let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
+                self.writes.spawn(managing::stop_trees(launcher, generations, messages));
+            }
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => {
                 let layout = self.layout();

@@ -6,12 +6,21 @@ use crate::ports::executor::{Executor, ExecutorError};
 use crate::workbench::{Level, Message, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::launch::Launcher;
+use futures_util::future::join_all;
 use tokio::sync::mpsc;
+
+/// Stops trees of threads from above, so that nobody goes on with what becomes of those below.
+pub(super) async fn stop_trees(launcher: Launcher, generations: Vec<Vec<ThreadId>>, messages: mpsc::Sender<Message>) {
+    for generation in generations {
+        join_all(generation.into_iter().map(|id| manage(launcher.clone(), id, Upkeep::Stop, messages.clone()))).await;
+    }
+}
 
 /// Stops, renames, puts away or removes a thread, and says what came of it.
 pub(super) async fn manage(launcher: Launcher, thread_id: ThreadId, upkeep: Upkeep, messages: mpsc::Sender<Message>) {
     let executor = Detached { launcher };
     let failed = |error: ExecutorError| error.to_string();
+    let removes = matches!(upkeep, Upkeep::Remove);
     let done = match upkeep {
         Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
         Upkeep::Kill => executor.kill(&thread_id).await.map(|()| "is killed").map_err(failed),
@@ -30,10 +39,14 @@ pub(super) async fn manage(launcher: Launcher, thread_id: ThreadId, upkeep: Upke
         }
         Upkeep::Remove => executor.remove(&thread_id).await.map(|()| "is removed").map_err(failed),
     };
+    let stays = removes && done.is_err();
     let told = match done {
         Ok(done) => notice(Level::Info, format!("{thread_id} {done}")),
         Err(why) => notice(Level::Error, format!("{thread_id}: {why}")),
     };
     let _ending = messages.send(told).await;
+    if stays {
+        let _ending = messages.send(Message::NotRemoved(thread_id)).await;
+    }
     let _ending = messages.send(Message::ThreadsChanged).await;
 }

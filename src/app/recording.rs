@@ -109,6 +109,9 @@ mod tests {
         let threads =
             Threads::look(&layout, crate::domain::Timestamp(1), REPLAY).unwrap().list(Part::All, 100).unwrap();
         assert!(threads.len() >= 3, "{threads:?}");
+        // The one that shows most is opened, whatever the recorded summaries say.
+        assert_eq!(threads[0].title, "what do we bake tonight?");
+        assert!(threads.is_sorted_by(|one, other| one.updated_at > other.updated_at), "{threads:?}");
         for thread in threads {
             assert!(!thread.elsewhere);
             let page = log::read_forward(&layout.log(&thread.thread_id).unwrap(), 0, 1 << 20).unwrap();

@@ -218,7 +218,7 @@ impl Reload {
                 let suspects: BTreeSet<PathBuf> = changed.union(&seen.broken).cloned().collect();
                 let broken: Vec<Problem> = saved_items(&items, &suspects).into_iter().filter(costly).collect();
                 problems.extend(broken.iter().map(ToString::to_string));
-                seen.broken = suspects.into_iter().filter(|file| is_in(&broken, file)).collect();
+                seen.broken = broken.into_iter().filter_map(|problem| problem.file).collect();
                 let trust = setup.trust();
                 warning = trust.warning_after(&setup.project.root, &changed);
                 let warned = !trust.allows() && (seen.warned || warning.is_some());
@@ -244,16 +244,14 @@ struct Seen {
 /// What is wrong with the items in these files, and with those of hooks.
 fn saved_items(items: &Items, files: &BTreeSet<PathBuf>) -> Vec<Problem> {
     let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-    let saved = all.filter(|item| files.contains(&items.file(item)));
+    // A folder that came brings files that nobody was told of one by one.
+    let changed = |file: &Path| file.ancestors().any(|place| files.contains(place));
+    let saved = all.filter(|item| changed(&items.file(item)));
     let mut problems: Vec<Problem> = saved.flat_map(|item| check::item(items, item)).collect();
-    let of_these = |problem: &Problem| problem.file.as_ref().is_some_and(|file| files.contains(file));
+    let of_these = |problem: &Problem| problem.file.as_ref().is_some_and(|file| changed(file));
     let of_handlers = crate::items::Handlers::read(items).problems;
     problems.extend(Hooks::read(items).problems.into_iter().chain(of_handlers).filter(of_these));
     problems
-}
-
-fn is_in(problems: &[Problem], file: &Path) -> bool {
-    problems.iter().any(|problem| problem.file.as_deref() == Some(file))
 }
 
 /// The keymap and what is wrong with the person's part of it.

@@ -105,10 +105,23 @@ fn results(answer: &Value, json: bool) -> Result<ExitCode, Failure> {
         if value["success"] != Value::Bool(true) {
             code = ExitCode::FAILURE;
         }
-        written(if json { json_line(&mut output, value) } else { write_result(&mut output, id, value) })?;
+        written(if json {
+            json_line(&mut output, &with_schema("levain.result/1", value))
+        } else {
+            write_result(&mut output, id, value)
+        })?;
     }
     written(output.flush())?;
     Ok(code)
+}
+
+/// An answer of the orchestrator as one of the objects that docs/json.md lists.
+fn with_schema(name: &str, answer: &Value) -> Value {
+    let mut object = answer.clone();
+    if let Value::Object(fields) = &mut object {
+        fields.insert("schema".to_owned(), name.into());
+    }
+    object
 }
 
 fn write_result(output: &mut impl Write, id: &str, value: &Value) -> io::Result<()> {
@@ -215,7 +228,7 @@ pub(super) fn resume(setup: &Setup, arguments: &ResumeArguments) -> Result<ExitC
     let answer = operate(setup, Operation::ResumeThread { thread_id, message })?;
     let mut output = out();
     if arguments.json {
-        written(json_line(&mut output, &answer))?;
+        written(json_line(&mut output, &with_schema("levain.resumed/1", &answer)))?;
     } else {
         let next = answer["new_thread_id"].as_str().unwrap_or_default();
         written(writeln!(output, "{next}"))?;
@@ -264,7 +277,7 @@ pub(super) fn approve(setup: &Setup, arguments: &ApproveArguments) -> Result<Exi
     let answer = runtime()?.block_on(work).map_err(Failure::new)?;
     let mut output = out();
     if arguments.json {
-        written(json_line(&mut output, &answer))?;
+        written(json_line(&mut output, &with_schema("levain.approved/1", &answer)))?;
     } else if arguments.deny {
         written(writeln!(output, "{thread_id} is cancelled"))?;
     } else {
@@ -290,7 +303,7 @@ pub(super) fn handoff(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode
     let answer = operate(setup, Operation::HandoffThread { thread_id })?;
     let mut output = out();
     if arguments.json {
-        written(json_line(&mut output, &answer))?;
+        written(json_line(&mut output, &with_schema("levain.handoff/1", &answer)))?;
     } else {
         let id = answer["handed_off"].as_str().unwrap_or_default();
         written(writeln!(output, "{id} is handed off before its next request"))?;
@@ -304,7 +317,7 @@ pub(super) fn chain(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode, 
     let answer = operate(setup, Operation::GetChain { thread_id })?;
     let mut output = out();
     if arguments.json {
-        written(json_line(&mut output, &answer))?;
+        written(json_line(&mut output, &with_schema("levain.chain/1", &answer)))?;
     } else {
         for link in answer["chain"].as_array().into_iter().flatten() {
             let word = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
@@ -322,7 +335,7 @@ pub(super) fn search(setup: &Setup, arguments: &SearchArguments) -> Result<ExitC
     let answer = operate(setup, operation)?;
     let mut output = out();
     if *json {
-        written(json_line(&mut output, &answer))?;
+        written(json_line(&mut output, &with_schema("levain.chain_search/1", &answer)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let hits = answer["results"].as_array().cloned().unwrap_or_default();
@@ -404,7 +417,7 @@ pub(super) fn running(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
     for row in answer["active_threads"].as_array().into_iter().flatten() {
         let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let wrote = if json {
-            json_line(&mut output, row)
+            json_line(&mut output, &with_schema("levain.running/1", row))
         } else {
             writeln!(output, "{}  {}  {}", word("thread_id"), word("status"), word("directive"))
         };

@@ -268,16 +268,18 @@ fn fork(setup: &Setup, id: &str, at: Option<&str>, json: bool) -> Result<ExitCod
 
 /// Cancels threads, or kills them. One that cannot be stopped is told, and the others are stopped all the same.
 fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<ExitCode, Failure> {
-    let mut ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
     let named = ids.len();
+    let mut generations = vec![ids.clone()];
     if arguments.tree {
         let rows = find::threads(setup, Part::All, MOST_OF_A_TREE)?;
         // What a thread waits for ends with it; what works by itself does not.
-        let runs = |row: &&ThreadEntry| row.pid.is_some();
-        let below: Vec<ThreadId> =
-            tree::below(&rows, &ids).into_iter().filter(runs).map(|row| row.thread_id.clone()).collect();
-        ids.extend(below);
+        let running = |rows: Vec<&ThreadEntry>| {
+            rows.into_iter().filter(|row| row.pid.is_some()).map(|row| row.thread_id.clone()).collect()
+        };
+        generations.extend(tree::generations(&rows, &ids).into_iter().map(running));
     }
+    let ids: Vec<ThreadId> = generations.concat();
     let orchestrator = setup.orchestrator()?;
     let stop = |thread_id: &ThreadId| {
         let thread_id = thread_id.clone();
@@ -287,7 +289,13 @@ fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<E
             Operation::CancelThread { thread_id }
         })
     };
-    let mut stopped = runtime()?.block_on(join_all(ids.iter().map(stop)));
+    let mut stopped = runtime()?.block_on(async {
+        let mut stopped = Vec::new();
+        for generation in &generations {
+            stopped.extend(join_all(generation.iter().map(stop)).await);
+        }
+        stopped
+    });
     if stopped.iter().skip(named).any(Result::is_err) {
         // What a thread waited for may have ended with it before it was asked.
         let rows = find::threads(setup, Part::All, MOST_OF_A_TREE)?;

@@ -117,3 +117,35 @@ fn limits_summary(limits: &Limits) -> String {
     .collect();
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hook_fields;
+
+    #[test]
+    fn every_field_is_listed_and_every_one_listed_is_there() {
+        let start = Start::new(ModelRef::new("scripted", "demo"), Limits::default(), ThreadKind::OneShot);
+        let facts = Facts {
+            start: &start,
+            directive: "a",
+            category: "",
+            body: "",
+            has_extends: false,
+            inputs: &Values::new(),
+            project: "/",
+            capabilities: &[],
+        };
+        let fields = facts.fields();
+        for (name, value) in fields.as_object().unwrap() {
+            let inner = value.as_object().into_iter().flat_map(|inner| inner.keys().map(|key| format!("{name}.{key}")));
+            for path in inner.chain([name.clone()]) {
+                assert!(hook_fields::is_known("thread_started", &path), "{path} is not listed");
+            }
+        }
+        for name in hook_fields::of("thread_started") {
+            let pointer = format!("/{}", name.trim_end_matches(".*").replace('.', "/"));
+            assert!(fields.pointer(&pointer).is_some(), "{name} is not there");
+        }
+    }
+}

@@ -25,8 +25,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The rules that head every system text. Nothing stands before them or leaves them out.
-pub const CONSTITUTION: &str = "levain/Constitution";
+pub use crate::items::knowledge::CONSTITUTION;
 
 /// What the output `status` means that every directive with outputs has, if it has none of its own.
 pub const STATUS: &str = "`error` if the directive cannot be done; else left out";

@@ -1,7 +1,7 @@
 //! What an extension leaves in the log of a thread.
 
 use super::prompt_mode::PromptMode;
-use super::{ContentHash, CustomMessage, ModelRef, Money, Usage};
+use super::{ContentHash, CustomMessage, ModelRef, Money, Tokens, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,8 +42,22 @@ pub enum ExtensionEntry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<PromptMode>,
     },
+    /// It calls a model, from before the request is sent until a [`Self::ModelCall`] of the same number.
+    ModelCallSent {
+        number: u32,
+        from: String,
+        model: ModelRef,
+        /// What is sent, in the content store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        body: Option<ContentHash>,
+        /// As estimated of the body.
+        sent: Tokens,
+    },
     /// It called a model, which counts as spent by the thread.
     ModelCall {
+        /// Logs of before [`Self::ModelCallSent`] have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        number: Option<u32>,
         from: String,
         model: ModelRef,
         /// What was sent, in the content store.

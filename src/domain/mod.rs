@@ -20,6 +20,7 @@ pub mod event;
 pub mod extension_entry;
 pub mod foreground;
 pub mod frozen_request;
+pub mod hook_fields;
 pub mod hook_step;
 pub mod id;
 pub mod image;

@@ -86,6 +86,12 @@ fn parents<T: InTree>(rows: &[Option<T>]) -> Vec<Option<usize>> {
 
 /// Those of `rows` that are below one of `above`, at any depth, and not of `above` themselves.
 pub fn below<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<&'a T> {
+    generations(rows, above).into_iter().flatten().collect()
+}
+
+/// The same, first those that are right below, then those below them, and so on: a thread that is stopped before its children
+/// does not go on with what becomes of them.
+pub fn generations<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<Vec<&'a T>> {
     let named: HashSet<&ThreadId> = above.iter().collect();
     let mut children: HashMap<&ThreadId, Vec<&'a T>> = HashMap::new();
     for row in rows.iter().filter(|row| !named.contains(row.id())) {
@@ -93,15 +99,16 @@ pub fn below<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<&'a T> 
             children.entry(parent).or_default().push(row);
         }
     }
-    let mut below: Vec<&'a T> = Vec::new();
+    let mut generations = Vec::new();
     let mut open: Vec<&ThreadId> = above.iter().collect();
-    while let Some(id) = open.pop() {
-        for child in children.remove(id).unwrap_or_default() {
-            below.push(child);
-            open.push(T::id(child));
+    loop {
+        let next: Vec<&'a T> = open.iter().flat_map(|id| children.remove(*id).unwrap_or_default()).collect();
+        if next.is_empty() {
+            return generations;
         }
+        open = next.iter().map(|row| T::id(*row)).collect();
+        generations.push(next);
     }
-    below
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use super::directive::{BuiltInProvider, CONTINUATION_DIRECTIVE, Directive, Menti
 use super::find::{Item, Items};
 use super::hook::{Action, Hook};
 use super::id::{ItemId, Kind};
-use super::knowledge::Knowledge;
+use super::knowledge::{CONSTITUTION, Knowledge};
 use super::tool::Tool;
 use crate::domain::attachment::transcript_of;
-use crate::domain::{Problem, Severity};
+use crate::domain::{Problem, Severity, hook_fields};
 use std::path::Path;
 
 /// Everything wrong with one item, by line.
@@ -98,6 +98,10 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
             problems.push(Problem::at(file, id.lines.0, Severity::Warning, message, remedy));
         }
     }
+    for mention in directive.context.suppress.iter().filter(|mention| mention.id == CONSTITUTION) {
+        let message = format!("`{CONSTITUTION}` cannot be suppressed: every request begins with it");
+        problems.push(Problem::at(file, mention.lines.0, Severity::Error, message, "remove the <suppress>"));
+    }
     // Which threads there are is known when one begins.
     let is_item = |mention: &&Mention| transcript_of(&mention.id).is_none();
     let written = |mention: &&Mention| BuiltInProvider::from_name(&mention.id).is_none();
@@ -116,11 +120,16 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
     problems
 }
 
-/// Knowledge that hooks bring along and that is not there. `form` is how their file says that they can do without.
+/// Knowledge that hooks bring along and that is not there, and fields they test that their event does not have. `form` is how
+/// their file says that they can do without.
 #[must_use]
 pub fn hooks<'a>(hooks: impl IntoIterator<Item = &'a Hook>, items: &Items, form: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for hook in hooks.into_iter().filter(|hook| hook.enabled) {
+        for path in hook.condition.paths().into_iter().filter(|path| !hook_fields::is_known(&hook.event, path)) {
+            let (message, remedy) = hook_fields::unknown(&hook.event, path);
+            problems.push(Problem::at(&hook.file, hook.lines.0, Severity::Warning, message, remedy));
+        }
         let Action::Calls(calls) = &hook.action else { continue };
         // What holds a placeholder is known when the hook is asked.
         for call in calls
@@ -204,6 +213,18 @@ mod tests {
         assert_eq!(said(""), [(Severity::Error, wanted.to_owned())]);
         let wanted = "fix the id, write the item, or leave the entry out";
         assert_eq!(said(" optional=\"true\""), [(Severity::Warning, wanted.to_owned())]);
+    }
+
+    #[test]
+    fn s24_leaving_the_constitution_out_is_told_before_a_thread_starts() {
+        let items = Items::list(&Spaces::embedded());
+        let text = format!(
+            "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\n\
+             <context><suppress>{CONSTITUTION}</suppress></context></metadata></directive>\n```\nGo.\n"
+        );
+        let problems = self::text(Kind::Directive, &text, Path::new("a.md"), None, Some(&items));
+        assert_eq!((problems[0].severity, problems[0].line), (Severity::Error, Some(3)), "{problems:?}");
+        assert!(problems[0].message.contains("cannot be suppressed"), "{problems:?}");
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::domain::{Problem, Severity, nearest};
 use serde_yaml::{Mapping, Value};
 use std::path::Path;
 
+/// The rules that head every system text. Nothing stands before them or leaves them out.
+pub const CONSTITUTION: &str = "levain/Constitution";
+
 /// A knowledge item as its file tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Knowledge {

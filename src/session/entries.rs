@@ -268,7 +268,7 @@ impl Entries {
                 self.details.insert(call_id, details);
             }
             ExtensionEntry::Message { message, .. } => self.push(offset, at, custom_message(message)),
-            ExtensionEntry::ModelCall { .. } => {}
+            ExtensionEntry::ModelCallSent { .. } | ExtensionEntry::ModelCall { .. } => {}
         }
     }
 }

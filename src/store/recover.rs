@@ -15,8 +15,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::postmortem::PROCESS_LOST;
 use crate::domain::{
-    CallId, Cost, Event, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
-    ThreadId, ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
+    CallId, Cost, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
+    ThreadEvent, ThreadId, ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -106,7 +106,10 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
 /// The sum with what these events charge.
 fn with_charged(mut cost: Cost, events: &[Event]) -> Cost {
     for event in events {
-        if let Event::Request(RequestEvent::CallCharged { usage, spend, .. }) = event {
+        if let Event::Request(RequestEvent::CallCharged { usage, spend, .. })
+        | Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::ModelCall { usage, spend, .. } }) =
+            event
+        {
             cost.charge(*usage, *spend);
         }
     }
@@ -130,7 +133,11 @@ fn is_use(record: &Record) -> bool {
                 | RequestEvent::CognitionReasoning { .. }
                 | RequestEvent::CallCharged { .. }
         ),
-        Event::Tool(_) | Event::Settings(SettingsEvent::TitleSet { .. }) => true,
+        Event::Tool(_)
+        | Event::Settings(SettingsEvent::TitleSet { .. })
+        | Event::Thread(ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::ModelCallSent { .. } | ExtensionEntry::ModelCall { .. },
+        }) => true,
         Event::Thread(_)
         | Event::Prompt(
             PromptEvent::PromptWithdrawn { .. }
@@ -206,9 +213,11 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
         events.push(Event::Thread(ThreadEvent::ThreadContinued { cost: opened.summary.cost, new_thread_id }));
         return events;
     }
-    if let Some(answer) = opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {
-        events.extend(answer);
+    match opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {
+        Some(answer) => events.extend(answer),
+        None => events.extend(unanswered_request(&opened.records)),
     }
+    events.extend(unended_side_calls(&opened.records));
     let cost = with_charged(opened.summary.cost, &events);
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
@@ -241,6 +250,30 @@ fn unended_shell(records: &[Record]) -> Option<&CallId> {
         }
     }
     open
+}
+
+/// What closes the calls of models that extensions were waiting for. How far their answers came nobody knows: what was sent
+/// is counted, in tokens alone, but for a model that costs nothing.
+fn unended_side_calls(records: &[Record]) -> Vec<Event> {
+    let mut open: Vec<(u32, ExtensionEntry)> = Vec::new();
+    for record in records {
+        let Event::Thread(ThreadEvent::ExtensionEntry { entry }) = &record.event else { continue };
+        if let ExtensionEntry::ModelCallSent { number, from, model, body, sent } = entry {
+            let over = ExtensionEntry::ModelCall {
+                number: Some(*number),
+                from: from.clone(),
+                model: model.clone(),
+                body: body.clone(),
+                usage: Usage { input: *sent, ..Usage::default() },
+                spend: (model.provider == "scripted").then_some(Money::ZERO),
+                failed: Some(PROCESS_LOST.into()),
+            };
+            open.push((*number, over));
+        } else if let ExtensionEntry::ModelCall { number: Some(over), .. } = entry {
+            open.retain(|(number, _)| number != over);
+        }
+    }
+    open.into_iter().map(|(_, entry)| Event::Thread(ThreadEvent::ExtensionEntry { entry })).collect()
 }
 
 /// The commands beside the conversation that have not ended.
@@ -291,6 +324,34 @@ fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<E
         elapsed_ms: 0,
     }));
     Some(events)
+}
+
+/// What is counted of a request that was sent and of whose answer nothing had come.
+fn unanswered_request(records: &[Record]) -> Option<Event> {
+    let mut open = None;
+    for record in records {
+        match &record.event {
+            Event::Request(RequestEvent::RequestRecorded { request, model, tokens, .. }) => {
+                open = Some((*request, model, *tokens));
+            }
+            // Its answer, its error, or that it was given up.
+            Event::Request(_)
+            | Event::Control(_)
+            | Event::Tool(_)
+            | Event::Thread(ThreadEvent::WorkerStarted { .. }) => open = None,
+            Event::Thread(_)
+            | Event::Settings(_)
+            | Event::Prompt(_)
+            | Event::Context(_)
+            | Event::Approval(_)
+            | Event::Unknown { .. } => {}
+        }
+    }
+    open.map(|(request, model, tokens)| {
+        let usage = Usage { input: tokens, ..Usage::default() };
+        let spend = (model.provider == "scripted").then_some(Money::ZERO);
+        Event::Request(RequestEvent::CallCharged { request, usage, spend })
+    })
 }
 
 /// Whether a process holds the thread now.
@@ -359,6 +420,48 @@ mod tests {
     fn events(layout: &Layout, id: &ThreadId) -> Vec<Event> {
         let page = log::read_forward(&layout.log(id).unwrap(), 0, 1 << 20).unwrap();
         page.into_records().map(|record| record.event).collect()
+    }
+
+    #[test]
+    fn a_model_that_an_extension_was_calling_is_charged_once() {
+        let (_project, layout, id) = thread();
+        let entry = |entry| Event::Thread(ThreadEvent::ExtensionEntry { entry });
+        let sent = |number| ExtensionEntry::ModelCallSent {
+            number,
+            from: "e.ts".into(),
+            model: ModelRef::new("anthropic", "claude"),
+            body: None,
+            sent: Tokens(70),
+        };
+        let over = ExtensionEntry::ModelCall {
+            number: Some(8),
+            from: "e.ts".into(),
+            model: ModelRef::new("anthropic", "claude"),
+            body: None,
+            usage: Usage { input: Tokens(5), ..Usage::default() },
+            spend: Some(Money(2)),
+            failed: None,
+        };
+        let mut events_so_far = started();
+        events_so_far.extend([entry(sent(9)), entry(sent(8)), entry(over)]);
+        let before = events_so_far.len();
+        write(&layout, &id, events_so_far);
+        assert!(reap_thread(&layout, &id, Timestamp(3), REPLAY).unwrap());
+        let closed = events(&layout, &id).split_off(before);
+        let Event::Thread(ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::ModelCall { number: Some(9), usage, spend: None, failed: Some(why), .. },
+        }) = &closed[1]
+        else {
+            panic!("{closed:?}")
+        };
+        assert_eq!((usage.input, why.as_str()), (Tokens(70), PROCESS_LOST));
+        // So is the request whose answer had not begun.
+        assert!(
+            matches!(&closed[0], Event::Request(RequestEvent::CallCharged { request: 1, usage, spend: Some(Money::ZERO) })
+                if usage.input == Tokens(100))
+        );
+        let Event::Thread(ThreadEvent::ThreadError { cost, .. }) = &closed[2] else { panic!("{closed:?}") };
+        assert_eq!((cost.usage.input, cost.unpriced), (Tokens(170), true));
     }
 
     #[test]

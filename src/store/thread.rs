@@ -20,11 +20,12 @@ use std::sync::Arc;
 /// # Errors
 /// [`StoreError`]; the thread may be broken then.
 pub fn adopt(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<(), StoreError> {
-    let summary = Summary::look(layout, id, summarise)?;
     let mut records = Vec::new();
     for page in log::pages(&layout.log(id)?) {
         records.extend(page?.into_records());
     }
+    // The log says it as this version reads it; the file may be of an earlier one.
+    let summary = summarise(id, &records).map_or_else(|| Summary::look(layout, id, summarise), Ok)?;
     let path = layout.thread(id).log();
     path.remove().map_err(failed("remove", &path))?;
     let (mut writer, _) = LogWriter::open(path, id, layout.own_key()?)?;

@@ -161,16 +161,22 @@ impl Model {
         if self.view.link != Link::Connected {
             return Vec::new();
         }
-        let text = format!("repeat to always allow {} in this project", panel.approval.capability);
-        if decision == Approve::Always && !panel.confirms {
-            self.view.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
+        // What lasts is not begun by the first letter of a sentence.
+        let lasts = [
+            (Approve::Thread, format!("repeat to allow {} for the rest of this thread", panel.approval.capability)),
+            (Approve::Always, format!("repeat to always allow {} in this project", panel.approval.capability)),
+        ];
+        if let Some((_, text)) = lasts.iter().find(|(lasts, _)| *lasts == decision && panel.confirms != Some(decision))
+        {
+            let text = text.clone();
+            self.view.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = Some(decision));
             self.say(Level::Warning, text);
             return Vec::new();
         }
         let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
         self.view.approvals.queue.pop_front();
         self.view.approvals.answered.push(id);
-        self.unsay(&[text]);
+        self.unsay(&lasts.map(|(_, text)| text));
         self.changed = true;
         vec![Effect::Send {
             id: self.sending(Sent::Approval),

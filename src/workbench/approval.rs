@@ -37,8 +37,8 @@ pub struct Panel {
     pub top: usize,
     /// What of it was on the screen.
     pub(super) seen: Seen,
-    /// "Always" was asked for once; it counts the second time.
-    pub(super) confirms: bool,
+    /// What lasts longer than this call and was asked for once; it counts the second time.
+    pub(super) confirms: Option<Approve>,
     /// The person gave it the keyboard although there is a draft.
     pub(super) taken: bool,
     /// Since when it is on the screen and has the keyboard.
@@ -141,7 +141,7 @@ impl Panel {
             folded,
             top: 0,
             seen: Seen::Not,
-            confirms: false,
+            confirms: None,
             taken: false,
             ready_since: None,
             armed: false,

@@ -10,6 +10,7 @@ use crate::domain::ThreadId;
 use crate::domain::attachment::THREAD;
 use crate::domain::command::LONG_NAME;
 use crate::domain::mention::mention;
+use crate::domain::problem::nearest;
 
 /// As many files and threads as are offered for one word.
 const MOST_FILES: usize = 50;
@@ -99,6 +100,19 @@ impl Model {
     pub(super) fn is_prompt_name(&self, text: &str) -> bool {
         let word = text.split(char::is_whitespace).next().unwrap_or_default();
         word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
+    }
+
+    /// What to say of a draft that asks for a skill that is not there. Extensions may bring more than are listed here.
+    pub(super) fn missing_skill(&self, text: &str) -> Option<String> {
+        let word = text.split(char::is_whitespace).next()?;
+        let name = word.strip_prefix("/skill:").filter(|_| self.browser.no_extensions)?;
+        let rows = self.prompt_rows();
+        if rows.iter().any(|row| row.word == word) {
+            return None;
+        }
+        let skills = rows.iter().filter_map(|row| row.word.strip_prefix("/skill:"));
+        let near = nearest(name, skills).map(|near| format!(" (did you mean /skill:{near}?)")).unwrap_or_default();
+        Some(format!("there is no skill {name}{near}; begin with a space to send it as a message"))
     }
 
     /// Whether the worker that is started is to say if there is such a command: there are extensions, or may be.

@@ -33,8 +33,9 @@ impl Model {
         if let Some((command, argument)) = slash(line).filter(|_| !goes_on) {
             return self.line_for_command(layout, command, argument);
         }
+        let is_known = self.is_prompt_name(line) || self.may_name_commands();
         if let Some(unknown) =
-            misspelt(line).filter(|_| !goes_on && !self.is_prompt_name(line) && !self.may_name_commands())
+            misspelt(line).filter(|_| !is_known).or_else(|| self.missing_skill(line)).filter(|_| !goes_on)
         {
             self.say(Level::Warning, unknown);
             return Vec::new();

@@ -6,7 +6,8 @@ use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
 use super::thread_order;
 use super::thread_row::ThreadRow;
-use crate::domain::tree::below;
+use super::thread_view::Link;
+use crate::domain::tree::{below, generations};
 use crate::domain::{ThreadId, ThreadOrder};
 use std::sync::Arc;
 
@@ -126,11 +127,12 @@ impl Model {
         if meant.is_empty() {
             return self.manage(&Upkeep::Stop);
         }
-        let runs = |id: &ThreadId| self.listed_threads().iter().any(|row| row.runs && row.thread_id == *id);
+        let running = |rows: Vec<&Arc<ThreadRow>>| {
+            rows.into_iter().filter(|row| row.runs).map(|row| row.thread_id.clone()).collect()
+        };
+        let below: Vec<Vec<ThreadId>> = generations(self.listed_threads(), &meant).into_iter().map(running).collect();
         // The one on the screen may be newer than the list.
-        let stops: Vec<ThreadId> =
-            self.with_below(meant.clone()).into_iter().filter(|id| runs(id) || meant.contains(id)).collect();
-        stops.into_iter().map(|thread_id| Effect::Manage { thread_id, upkeep: Upkeep::Stop }).collect()
+        vec![Effect::StopTrees { generations: std::iter::once(meant).chain(below).collect() }]
     }
 
     /// Puts the list of threads into the next order.
@@ -222,11 +224,24 @@ impl Model {
             return Vec::new();
         }
         self.threads.removes = None;
+        self.threads.left_to_remove = Some(thread_id.clone()).filter(|_| shown);
         if shown {
             let list = self.overlay.take();
             self.new_thread();
             self.overlay = list;
         }
         vec![Effect::Manage { thread_id, upkeep: Upkeep::Remove }]
+    }
+
+    /// What was left to be removed is still there, and shown again unless the person went on meanwhile.
+    pub(super) fn not_removed(&mut self, thread_id: ThreadId) -> Vec<Effect> {
+        let left = self.threads.left_to_remove.take().is_some_and(|left| left == thread_id);
+        if !left || self.view.thread.is_some() || self.view.link != Link::Draft {
+            return Vec::new();
+        }
+        let list = self.overlay.take();
+        let effects = self.show_thread(thread_id);
+        self.overlay = list;
+        effects
     }
 }

@@ -123,6 +123,8 @@ pub enum Message {
     Alone {
         thread_id: ThreadId,
     },
+    /// The thread could not be removed.
+    NotRemoved(ThreadId),
     /// Some thread of the project changed, whoever runs it.
     ThreadsChanged,
     /// The threads that wait for the person's word on a call.
@@ -271,6 +273,7 @@ impl Message {
             Self::Disconnected { .. } => "disconnected",
             Self::Threads(_) => "threads",
             Self::Archived(_) => "archived",
+            Self::NotRemoved(_) => "not removed",
             Self::ThreadsChanged => "threads changed",
             Self::Alone { .. } => "alone",
             Self::Running(_) => "running",
@@ -537,6 +540,10 @@ pub enum Effect {
     Manage {
         thread_id: ThreadId,
         upkeep: Upkeep,
+    },
+    /// Stop threads: those of a generation at once, when those of the one before have been told.
+    StopTrees {
+        generations: Vec<Vec<ThreadId>>,
     },
     /// Look which threads run, and whether they wait for the person's word on a call.
     LookForRunning,

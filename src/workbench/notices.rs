@@ -61,6 +61,11 @@ impl Notices {
         before != self.lines.len()
     }
 
+    /// What is on the screen was about something else than what is done now; it stays in the list.
+    pub(super) fn clear(&mut self) {
+        self.seconds = 0;
+    }
+
     /// A second went by.
     pub(super) fn second(&mut self) {
         self.seconds = self.seconds.saturating_sub(1);

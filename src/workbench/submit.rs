@@ -28,6 +28,7 @@ impl Model {
             if let Some((command, argument)) = slash(&text) {
                 self.composer.take();
                 self.complete();
+                self.notices.clear();
                 return self.run_with(layout, command, argument).unwrap_or_else(|wrong| {
                     self.say(Level::Error, wrong);
                     self.composer.put_back(&text);
@@ -35,7 +36,7 @@ impl Model {
                 });
             }
             let known = self.is_prompt_name(&text) || self.may_name_commands();
-            if let Some(unknown) = misspelt(&text).filter(|_| !known) {
+            if let Some(unknown) = misspelt(&text).filter(|_| !known).or_else(|| self.missing_skill(&text)) {
                 self.say(Level::Warning, unknown);
                 return Vec::new();
             }

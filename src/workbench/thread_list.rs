@@ -23,6 +23,8 @@ pub struct ThreadList {
     pub(super) kills: Option<(Vec<ThreadId>, Timestamp)>,
     /// The one that the same command again removes, and when that was said.
     pub(super) removes: Option<(ThreadId, Timestamp)>,
+    /// The one that was left because it is to be removed.
+    pub(super) left_to_remove: Option<ThreadId>,
 }
 
 impl ThreadList {

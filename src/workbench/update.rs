@@ -53,6 +53,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.view.alone |= model.view.link == Link::Resting && model.view.thread.as_ref() == Some(&thread_id);
             Vec::new()
         }
+        Message::NotRemoved(thread_id) => model.not_removed(thread_id),
         Message::ThreadsChanged => {
             let mut effects = model.look_at_threads();
             effects.extend(model.reread_conversation());

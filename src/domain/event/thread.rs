@@ -231,7 +231,8 @@ impl ThreadEvent {
                     ExtensionEntry::Custom { .. }
                     | ExtensionEntry::Label { .. }
                     | ExtensionEntry::Details { .. }
-                    | ExtensionEntry::Message { .. },
+                    | ExtensionEntry::Message { .. }
+                    | ExtensionEntry::ModelCallSent { .. },
             }
             | Self::DirectiveReturn { .. } => return None,
         };

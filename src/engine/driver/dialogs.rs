@@ -76,8 +76,9 @@ pub(super) struct ForegroundWait {
     pub(super) over: oneshot::Sender<Option<i32>>,
 }
 
-/// A call of a model that is over.
-pub(super) struct Called {
+/// A call of a model that an extension makes.
+#[derive(Clone)]
+pub(super) struct About {
     /// What it has in the ledger.
     pub(super) number: u32,
     /// The extension that made it.
@@ -87,6 +88,11 @@ pub(super) struct Called {
     pub(super) model: ModelRef,
     /// The estimate of the request.
     pub(super) sent: Tokens,
+}
+
+/// A call of a model that is over.
+pub(super) struct Called {
+    pub(super) about: About,
     pub(super) answer: Answer,
     pub(super) failed: Option<String>,
     pub(super) reply: Reply,

@@ -215,6 +215,11 @@ impl<A: Audience> Driver<A> {
                 }
                 return ended;
             }
+            // It came when all was done already: what is asked for from here on it does not stop.
+            if self.inbox.stop.is_some() && self.blocked.is_none() {
+                self.carry_out().await;
+                continue;
+            }
             let due = self.call.as_ref().and_then(Call::next_due).into_iter().chain(self.updates_due()).min();
             let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
             let stands = self.blocked.is_some() || self.pipeline.is_paused();

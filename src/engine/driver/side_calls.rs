@@ -1,16 +1,16 @@
 //! Calls of models that extensions make beside the thread's own: within its budget, charged to it, told in its log.
 //!
-//! One is recorded when it is over, with what it cost; what an extension no longer waits for is closed and charged as far as
-//! it went.
+//! One is recorded before it is sent, and with what it cost when it is over; what an extension no longer waits for is closed
+//! and charged as far as it went, and of a process that died by whoever closes its log.
 
 use super::Audience;
 use super::account::Unfunded;
 use super::calls::{Call, Progress};
-use super::dialogs::{Called, Reply};
+use super::dialogs::{About, Called, Reply};
 use super::ready::Purpose;
 use super::run::Driver;
 use crate::domain::event::CallError;
-use crate::domain::{Event, ExtensionEntry, ThreadEvent, Tokens};
+use crate::domain::{Event, ExtensionEntry, Money, ThreadEvent, Tokens, Usage};
 use crate::pipeline::told;
 use crate::ports::{CallRequest, ModelAnswer, ModelCall};
 use std::sync::Arc;
@@ -69,8 +69,17 @@ impl<A: Audience> Driver<A> {
             return Err((unfunded.to_string(), reply));
         }
         let body = self.settings.store.keep_result(&body).ok();
+        let about = About { number, from, body, model, sent };
+        self.emit(about.sent()).await;
+        if self.blocked.is_some() {
+            // Nothing is sent that the log does not tell of.
+            let why = Unfunded::Blocked.to_string();
+            self.emit(about.over(Usage::default(), None, Some(why.clone()))).await;
+            return Err((why, reply));
+        }
         let stream = provider.send(encoded);
-        let mut call = Call::new(number, (model, 1, Purpose::Beside), stream, self.settings.models.bounds());
+        let called = (about.model.clone(), 1, Purpose::Beside);
+        let mut call = Call::new(number, called, stream, self.settings.models.bounds());
         let mut closing = self.dialogs.closing.subscribe();
         self.dialogs.calls.spawn(async move {
             let mut reply = reply;
@@ -85,8 +94,7 @@ impl<A: Audience> Driver<A> {
                     _ended = closing.changed() => break Some("the thread is ending".to_owned()),
                 }
             };
-            let Call { model, answer, .. } = call;
-            Called { number, from, body, model, sent, answer, failed, reply }
+            Called { about, answer: call.answer, failed, reply }
         });
         Ok(())
     }
@@ -103,22 +111,39 @@ impl<A: Audience> Driver<A> {
 
     /// A call of an extension is over: it is charged and told, then its extension goes on.
     pub(super) async fn side_call_over(&mut self, called: Called) {
-        let Called { number, from, body, model, sent, answer, failed, reply } = called;
-        let usage = answer.cost(sent);
-        let spend = self.settings.models.spend(&model, &usage);
-        let entry =
-            ExtensionEntry::ModelCall { from, model: model.clone(), body, usage, spend, failed: failed.clone() };
-        self.emit(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+        let Called { about, answer, failed, reply } = called;
+        let usage = answer.cost(about.sent);
+        let spend = self.settings.models.spend(&about.model, &usage);
+        self.emit(about.over(usage, spend, failed.clone())).await;
         // Where it cannot be recorded yet, the next sum counts it.
         if self.blocked.is_none() {
-            self.settle_beside(number).await;
+            self.settle_beside(about.number).await;
         }
         let answer = match failed {
             Some(why) => Err(why),
-            None => Ok(ModelAnswer { message: answer.message(), stop: answer.ended(), usage, spend, model }),
+            None => {
+                Ok(ModelAnswer { message: answer.message(), stop: answer.ended(), usage, spend, model: about.model })
+            }
         };
         let _gone = reply.send(answer);
         self.tell_state();
+    }
+}
+
+impl About {
+    fn sent(&self) -> Event {
+        let Self { number, from, body, model, sent } = self.clone();
+        Event::Thread(ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::ModelCallSent { number, from, model, body, sent },
+        })
+    }
+
+    fn over(&self, usage: Usage, spend: Option<Money>, failed: Option<String>) -> Event {
+        let Self { number, from, body, model, .. } = self.clone();
+        let number = Some(number);
+        Event::Thread(ThreadEvent::ExtensionEntry {
+            entry: ExtensionEntry::ModelCall { number, from, model, body, usage, spend, failed },
+        })
     }
 }
 

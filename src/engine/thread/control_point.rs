@@ -309,3 +309,50 @@ fn push_partial(thread: &mut Thread, question: ControlPoint) {
         thread.push_entry(partial);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::CallError;
+    use crate::domain::event::ErrorCategory;
+    use crate::domain::{Limits, ModelRef, ThreadId, Tokens, hook_fields};
+
+    /// The paths to everything in `value` that is no object.
+    fn paths(value: &Value, above: &str) -> Vec<String> {
+        let Value::Object(map) = value else { return vec![above.to_owned()] };
+        let below = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}.{name}") };
+        map.iter().flat_map(|(name, value)| paths(value, &below(name))).collect()
+    }
+
+    #[test]
+    fn every_field_of_a_control_point_is_listed_and_every_one_listed_is_there() {
+        let model = ModelRef::new("scripted", "demo");
+        let thread = Thread::new(ThreadId::new("t", 1), "t", ThreadKind::OneShot, model, Limits::default());
+        let error = CallError {
+            category: ErrorCategory::Transient,
+            code: "x".into(),
+            message: "it broke".into(),
+            status: Some(500),
+            retry_after_ms: Some(5_000),
+        };
+        let share = Share { ratio: 0.9, used: Tokens(9), limit: Tokens(10) };
+        let points = [
+            ControlPoint::Failed { attempt: 1, error, partial: None },
+            ControlPoint::Limit { code: LimitKind::Turns, current: 1, maximum: 1, attempt: 1 },
+            ControlPoint::Step,
+            ControlPoint::Pressure { share, attempt: 1 },
+            ControlPoint::Full { share, attempt: 1 },
+            ControlPoint::Completion { error: Some("it broke".into()) },
+        ];
+        for point in points {
+            let (event, fields) = (point.event(), point.fields(&thread));
+            for path in paths(&fields, "") {
+                assert!(hook_fields::is_known(event, &path), "{event} has {path}, which is not listed");
+            }
+            for name in hook_fields::of(event).filter(|name| !hook_fields::is_known("thread_started", name)) {
+                let pointer = format!("/{}", name.trim_end_matches(".*").replace('.', "/"));
+                assert!(fields.pointer(&pointer).is_some(), "{event} lists {name}, which is not there: {fields}");
+            }
+        }
+    }
+}

@@ -567,7 +567,8 @@ impl Thread {
     /// Whether nobody ever said or ran anything in it.
     #[must_use]
     pub fn is_unused(&self) -> bool {
-        self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty()
+        let paid = self.cost.usage.total() > Tokens(0);
+        self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty() && !paid
     }
 
     /// What it is called in lists: what a person named it or said first, else what was started. None before a prompt.
@@ -598,7 +599,8 @@ impl Thread {
             entry.message.role == Role::User && !entry.message.blocks.iter().any(is_picture)
         };
         let words = self.filing.title.is_some() || self.queue.iter().any(|queued| !queued.images.is_empty());
-        let answers = self.cost.turns > 0 || self.cost.spend > Money::ZERO || !self.history.iter().all(silent);
+        let paid = self.cost.usage.total() > Tokens(0);
+        let answers = self.cost.turns > 0 || paid || !self.history.iter().all(silent);
         !words && !answers && self.shells == 0
     }
 

@@ -96,7 +96,11 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         | ThreadEvent::ClockJumped { .. }
         | ThreadEvent::RiskNoted { .. }
         | ThreadEvent::ExtensionEntry {
-            entry: ExtensionEntry::Custom { .. } | ExtensionEntry::Label { .. } | ExtensionEntry::Details { .. },
+            entry:
+                ExtensionEntry::Custom { .. }
+                | ExtensionEntry::Label { .. }
+                | ExtensionEntry::Details { .. }
+                | ExtensionEntry::ModelCallSent { .. },
         }
         | ThreadEvent::Notice { .. } => Vec::new(),
         ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Message { message, turn: Some(mode), .. } } => {

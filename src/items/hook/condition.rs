@@ -78,6 +78,16 @@ impl Condition {
         condition
     }
 
+    /// What it tests, but for everything at once.
+    pub(in crate::items) fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Always | Self::Broken(_) => Vec::new(),
+            Self::Test(test) => Some(test.path.as_str()).filter(|path| !path.is_empty()).into_iter().collect(),
+            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::paths).collect(),
+            Self::Not(part) => part.paths(),
+        }
+    }
+
     /// What is wrong with it or with a part of it.
     fn broken(&self) -> Option<&str> {
         match self {

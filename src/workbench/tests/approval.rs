@@ -54,7 +54,7 @@ impl Session {
 fn a_call_that_was_seen_is_allowed_by_a_letter() {
     for (key, decision) in [
         ("y", Approve::Once),
-        ("t", Approve::Thread),
+        ("t t", Approve::Thread),
         ("a a", Approve::Always),
         ("n", Approve::Deny),
         ("esc", Approve::Deny),
@@ -115,6 +115,21 @@ fn s11_a_call_is_allowed_where_its_end_was_seen() {
     asking(&mut session, &[(1, &long)]);
     session.drawn(600).keys("esc");
     assert_eq!(session.answers(), [(1, Approve::Deny)]);
+}
+
+#[test]
+fn s24_for_the_thread_is_said_twice_and_no_other_answer_is_the_second() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600).keys("t");
+    assert!(session.model.notice().is_some_and(|notice| notice.text.contains("the rest of this thread")));
+    session.keys("a");
+    assert_eq!(session.answers(), []);
+    session.keys("t");
+    assert_eq!(session.answers(), []);
+    session.keys("t");
+    assert_eq!(session.answers(), [(1, Approve::Thread)]);
+    assert_eq!(session.model.notice(), None);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Commands to the worker and what it answers, told apart by their numbers.
 
 use super::*;
+use crate::workbench::PromptRow;
 
 /// A command as it is sent. Of [`connected`] the first prompt was number 1.
 pub(super) fn send(id: u64, command: Command) -> Effect {
@@ -176,6 +177,20 @@ fn what_may_be_a_command_of_an_extension_is_no_prompt_where_it_is_none() {
     session.tell(opened(id())).tell(Message::Connected { thread_id: id() });
     session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "there is no command".into() }));
     assert_eq!(session.draft(), "/pirate");
+}
+
+#[test]
+fn s24_a_skill_that_is_not_there_is_told_and_not_sent() {
+    let mut session = session();
+    let row = PromptRow { word: "/skill:review".into(), about: String::new() };
+    session.tell(Message::Prompts(vec![row.clone()], false));
+    session.write("/skill:reviev now").keys("enter");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.notice().is_some_and(|notice| notice.text.contains("did you mean /skill:review?")));
+    assert_eq!(session.draft(), "/skill:reviev now");
+    // An extension may bring it.
+    session.tell(Message::Prompts(vec![row], true)).keys("enter");
+    assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));
 }
 
 #[test]

@@ -318,6 +318,28 @@ fn a_thread_is_not_removed_by_a_second_word_long_after_the_first() {
 }
 
 #[test]
+fn s24_a_thread_that_could_not_be_removed_is_shown_again() {
+    let mut session = connected();
+    let removes = |session: &mut Session| {
+        session.state(Status::Waiting, Vec::new());
+        for _ in 0..2 {
+            session.model.perform(&mut Lines, CommandId::ThreadRemove, false);
+        }
+        assert_eq!(session.model.view.thread, None, "{:?}", session.model.notice());
+        session.effects();
+    };
+    removes(&mut session);
+    session.tell(Message::NotRemoved(id()));
+    assert_eq!(session.model.view.thread, Some(id()));
+    assert!(!session.effects().is_empty(), "it is read again");
+    // Whoever wrote on meanwhile stays where they are.
+    let mut session = connected();
+    removes(&mut session);
+    session.write("something new").keys("enter").tell(Message::NotRemoved(id()));
+    assert_eq!(session.model.view.thread, None);
+}
+
+#[test]
 fn the_end_of_a_connection_from_before_does_not_disturb_a_thread_that_is_opened_again() {
     let mut session = connected();
     session.model.view.link = Link::Opening;
@@ -431,9 +453,12 @@ fn a_tree_is_marked_and_stopped_as_one() {
         };
         session.effects().into_iter().filter_map(manage).collect::<Vec<_>>()
     };
-    // chat-3 and chat-5 run below chat-2.
+    // chat-3 and chat-5 run below chat-2, which does not go on with what becomes of them.
     session.keys("ctrl-t g S");
-    assert_eq!(managed(&mut session, &Upkeep::Stop), ["chat-2", "chat-3", "chat-5"]);
+    let effects = session.effects();
+    let [.., Effect::StopTrees { generations: stops }] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(stops[0], ["chat-2".parse::<ThreadId>().unwrap()]);
+    assert_eq!(stops.concat(), ["chat-2", "chat-3", "chat-5"].map(|id| id.parse::<ThreadId>().unwrap()));
     session.keys("M X X");
     assert_eq!(managed(&mut session, &Upkeep::Kill), ["chat-2", "chat-3", "chat-5"]);
     // A second time it takes the marks off.
