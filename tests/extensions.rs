@@ -706,6 +706,36 @@ fn put(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// A file that holds a secret is nobody else's from its beginning.
+#[test]
+fn a_file_and_a_folder_are_made_with_the_mode_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        cwd: folder.path().to_owned(),
+        home: folder.path().to_owned(),
+        environment: Vec::new(),
+        limits: Limits::default(),
+        policy: Policy { write: vec![folder.path().to_owned()], ..Policy::default() },
+        outside: None,
+    };
+    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let text = r"
+import fs from 'node:fs';
+const mode = (path) => (fs.statSync(path).mode & 0o7777).toString(8);
+export default (pi) => {
+  pi.on('input', () => {
+    fs.writeFileSync('key', 's', { mode: 0o600 });
+    fs.mkdirSync('keys/own', { recursive: true, mode: 0o700 });
+    fs.writeFileSync('run', 's');
+    fs.chmodSync('run', 0o4700);
+    return { action: 'transform', text: [mode('key'), mode('keys/own'), mode('run')].join(' ') };
+  });
+};";
+    bench.registered("e.js", text);
+    let emitted = bench.emit("input", json!({"text": "go"}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"action": "transform", "text": "600 700 700"})), "{emitted:?}");
+}
+
 #[test]
 fn a_project_has_to_be_trusted_and_a_broken_file_is_told() {
     let home = Home::new();

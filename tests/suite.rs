@@ -34,6 +34,7 @@ mod extension_packages;
 mod extension_programs;
 mod extension_providers;
 mod extension_threads;
+mod extension_turns;
 mod extensions;
 mod faults;
 mod foreign;

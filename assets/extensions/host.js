@@ -22,7 +22,7 @@ export {
 } from "./host/calls.js";
 export { applySuggestion, suggest } from "./host/autocomplete.js";
 export { EVENT_NAMES } from "./host/merge.js";
-export { abort, releaseSignal } from "./host/signals.js";
+export { abort, abortTurn, releaseSignal } from "./host/signals.js";
 export { commonJsNames, createRequire, importCommonJs, missingNames, provide } from "./loader/require.js";
 export { builtinFile, CATALOG } from "./loader/builtins.js";
 export { formatOf, resolveModule } from "./loader/resolve.js";

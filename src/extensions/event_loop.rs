@@ -40,6 +40,8 @@ struct Pending {
     path: PathBuf,
     /// What it is told by that it is given up.
     signal: Option<f64>,
+    /// It is a handler, whose turn is given up with it.
+    of_turn: bool,
     then: Then,
 }
 
@@ -225,6 +227,11 @@ impl EventLoop {
                 self.realm.begin(None, |_, api| api.get::<_, Function<'_>>("abort")?.call((signal, "it was stopped")));
             self.failed(aborted.map(drop));
         }
+        if one.of_turn {
+            let aborted =
+                self.realm.begin(None, |_, api| api.get::<_, Function<'_>>("abortTurn")?.call(("it was stopped",)));
+            self.failed(aborted.map(drop));
+        }
     }
 
     /// Goes on with `then` when what was begun is there.
@@ -238,7 +245,16 @@ impl EventLoop {
         let come_to = match begun {
             Ok(Begun::Waits(promise)) => {
                 let (end, path) = (Instant::now() + limit, path.to_owned());
-                return self.pending.push(Pending { promise, end, limit, call, path, signal: None, then });
+                return self.pending.push(Pending {
+                    promise,
+                    end,
+                    limit,
+                    call,
+                    path,
+                    signal: None,
+                    of_turn: false,
+                    then,
+                });
             }
             Ok(Begun::Done(plain)) => Ok(plain),
             Err(fault) => Err(fault),

@@ -4,13 +4,17 @@
 use super::outside::Refusal;
 use super::plain::Plain;
 use super::settings::{Policy, Settings};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
 /// A link in the place of a file that is written is not followed; see `open(2)`.
 const O_NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+/// Nobody waits for who writes into a pipe.
+const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// A larger file is not read.
 const LARGEST: u64 = 64 << 20;
 
@@ -180,6 +184,8 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             let (append, exclusive) = (is("append"), is("exclusive"));
             let mut options = OpenOptions::new();
             options.write(true).append(append).truncate(!append).custom_flags(O_NOFOLLOW);
+            // As with Node, of a file that is made; one that is there keeps its own.
+            options.mode(mode_of(arguments).unwrap_or(0o666));
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
             options.open(file(policy, &cwd.join(text("path")))?)?.write_all(data)?;
             Ok(Plain::Nothing)
@@ -192,11 +198,8 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             }
             let path = at("path")?;
             let first = path.ancestors().filter(|path| !path.exists()).last().map(Path::to_owned);
-            if is("recursive") {
-                fs::create_dir_all(&path)?;
-            } else {
-                fs::create_dir(&path)?;
-            }
+            let mode = mode_of(arguments).unwrap_or(0o777);
+            DirBuilder::new().recursive(is("recursive")).mode(mode).create(&path)?;
             Ok(first.map_or(Plain::Nothing, |first| told(&first)))
         }
         "mkdtemp" => {
@@ -230,6 +233,11 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
                 other => other.map(|()| Plain::Nothing),
             }
         }
+        "chmod" => {
+            let mode = mode_of(arguments).ok_or(io::ErrorKind::InvalidInput)?;
+            let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(at("path")?)?;
+            file.set_permissions(Permissions::from_mode(mode)).map(|()| Plain::Nothing)
+        }
         "rename" => fs::rename(entry("from")?, entry("to")?).map(|()| Plain::Nothing),
         "copy" => {
             let (from, to) = (read(policy, &cwd.join(text("from")))?, at("to")?);
@@ -240,6 +248,21 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
         }
         _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
+}
+
+/// Who may do what with a file, where that is said: none of the bits beyond it.
+fn mode_of(arguments: &Plain) -> Option<u32> {
+    let mode = arguments.get("mode")?;
+    if let Some(octal) = mode.text() {
+        return u32::from_str_radix(octal.trim_start_matches("0o"), 8).ok().map(|mode| mode & 0o777);
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "too large a number becomes the largest"
+    )]
+    let mode = mode.number()? as u32;
+    Some(mode & 0o777)
 }
 
 /// Where a change to `path` would happen, with every link on the way followed: below a folder of the policy, and not where it

@@ -7,7 +7,7 @@ import { action, ask, host, report } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { modelRegistry } from "./models.js";
 import { sessionManager, writableSession } from "./session.js";
-import { signalFor } from "./signals.js";
+import { signalFor, turnSignal } from "./signals.js";
 import { makeUi } from "./ui.js";
 
 // The calls that need nothing of the single context, made once: a context is made for every handler.
@@ -67,7 +67,7 @@ function makeContext(extension, data) {
       return ask("model.scoped") ?? [];
     },
     get signal() {
-      return signalFor(data.signal);
+      return signalFor(data.signal) ?? turnSignal();
     },
     isIdle, abort, hasPendingMessages, shutdown, getContextUsage, getSystemPrompt, getSystemPromptOptions, isProjectTrusted,
     compact: extension.compact,

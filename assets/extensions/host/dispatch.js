@@ -9,7 +9,7 @@ import { own, plain } from "../runtime/clone.js";
 import { contextFor } from "./context.js";
 import { handlerById, handlersOf } from "./registry.js";
 import { EDITED, editsOf, ruleFor } from "./merge.js";
-import { signalFor } from "./signals.js";
+import { follow, signalFor } from "./signals.js";
 
 /** `{id, path, extension, index}` of every handler of an event, in the order they are to be asked. */
 export const handlers = (event) =>
@@ -67,6 +67,7 @@ function run(handler, event, value, ctxData, rule) {
   const { extension } = handler;
   if (isDisabled(extension.id)) return failed({ message: "the extension is switched off", path: extension.path, event });
   setOwner(extension.id);
+  follow(event);
   try {
     const result = handler.run(value, rule.withoutContext ? undefined : contextOf(extension, event, value, ctxData));
     if (typeof result?.then !== "function") return answered(result);

@@ -25,7 +25,11 @@ export function toolDescriptions() {
 }
 
 /** pi.getAllTools: the host's list is complete, so that built-in tools are in it too. */
-export const toolList = () => ask("tools.all") ?? [];
+export function toolList() {
+  const table = toolTable();
+  const builtIn = (name) => ({ path: `<builtin:${name}>`, source: "builtin", scope: "temporary", origin: "top-level" });
+  return (ask("tools.all") ?? []).map((tool) => ({ ...tool, sourceInfo: table.get(tool.name)?.sourceInfo ?? builtIn(tool.name) }));
+}
 
 export function commandDescriptions() {
   return commandTable().map(({ invoke, name, command, extension, sourceInfo }) => ({

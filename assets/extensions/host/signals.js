@@ -21,5 +21,34 @@ export function abort(id, reason) {
   controllers.get(id).abort(new DOMException(reason ?? "This operation was aborted", "AbortError"));
 }
 
+// Events of a turn, in which what is waited for ends with the turn.
+const OF_A_TURN = new Set([
+  "agent_start", "turn_start", "context", "before_provider_request", "message_start", "message_update", "message_end",
+  "tool_execution_start", "tool_execution_update", "tool_execution_end", "tool_call", "tool_result", "turn_end",
+]);
+let inTurn = false;
+let turn;
+
+/** An event is told: whether a turn is on. */
+export function follow(event) {
+  const now = OF_A_TURN.has(event);
+  if (now && !inTurn) turn = undefined;
+  inTurn = now;
+}
+
+/** Fires when a handler of the turn is given up; undefined between turns. */
+export function turnSignal() {
+  if (!inTurn) return undefined;
+  turn ??= new AbortController();
+  return turn.signal;
+}
+
+/** The turn is stopped. */
+export function abortTurn(reason) {
+  const stopped = turn;
+  turn = undefined;
+  stopped?.abort(new DOMException(reason ?? "This operation was aborted", "AbortError"));
+}
+
 /** The host is done with the signal and will not fire it any more. */
 export const releaseSignal = (id) => controllers.delete(id);

@@ -283,6 +283,7 @@ export interface ToolInfo {
   name: string;
   description: string;
   parameters: TSchema;
+  sourceInfo: { path: string; source: string; scope: string; origin: string };
 }
 export type MessageRenderer<T = unknown> = (message: CustomMessage<T>, options: { expanded: boolean }, theme: Theme) => Component | undefined;
 export interface ProviderConfig {

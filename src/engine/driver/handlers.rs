@@ -12,8 +12,8 @@ use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, PROGRAM_CLI
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    CallId, ContentHash, Entry, Event, Messages, Piece, PromptEvent, SentBody, Stage, StageValue, Step, StepOutcome,
-    ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
+    CallId, ContentHash, Entry, Event, ExtensionEntry, Messages, Piece, PromptEvent, SentBody, Stage, StageValue, Step,
+    StepOutcome, ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase};
@@ -215,8 +215,9 @@ impl<A: Audience> Driver<A> {
         let Some(call) = call else { return Some(outcome) };
         let (text, error) = (outcome.output.clone(), outcome.error.is_some());
         let images = staged.map(|staged| staged.images.clone()).unwrap_or_default();
+        let details = self.pipeline.details.get(call_id).cloned().unwrap_or_default();
         self.start(Goal::Result { call_id: call_id.clone(), outcome }, |asking| async move {
-            Made::Stage(asking.through(Chain::ToolResult { call, text, details: Value::Null, error, images }).await)
+            Made::Stage(asking.through(Chain::ToolResult { call, text, details, error, images }).await)
         });
         None
     }
@@ -309,7 +310,7 @@ impl<A: Audience> Driver<A> {
             (Goal::Result { .. } | Goal::Compact { .. }, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
             (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
                 let steps = self.kept_steps(&passed.asked);
-                let Chain::ToolResult { text, error, images, .. } = passed.chain else { return };
+                let Chain::ToolResult { text, details, error, images, .. } = passed.chain else { return };
                 let shown = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == call_id);
                 let fewer = shown.is_some_and(|staged| staged.images.len() != images.len());
                 let images = fewer.then(|| images.into_iter().map(|image| image.hash).collect());
@@ -320,6 +321,10 @@ impl<A: Audience> Driver<A> {
                 } else {
                     ToolOutcome { error: Some(text.clone()), output: text }
                 };
+                if details != self.pipeline.details.get(&call_id).cloned().unwrap_or_default() {
+                    let entry = ExtensionEntry::Details { call_id: call_id.0.clone(), details, terminate: false };
+                    self.emit(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+                }
                 self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps, images })).await;
                 self.tool_result(call_id, outcome).await;
             }

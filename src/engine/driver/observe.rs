@@ -7,7 +7,7 @@ use super::stage::Asking;
 use crate::domain::event::{PromptMode, StopReason};
 use crate::domain::{
     CallId, ContextEvent, ControlEvent, Event, Merge, ModelRef, PromptEvent, Record, RequestEvent, SettingsEvent,
-    Stage, ThreadEvent, ToolEvent,
+    Stage, ThreadEvent, ThreadKind, ToolEvent,
 };
 use crate::engine::thread::Phase;
 use crate::pipeline::{Chain, to_json};
@@ -116,7 +116,6 @@ impl<A: Audience> Driver<A> {
                     all.push((Stage::ModelSelect, json!({"model": model, "source": "restore"})));
                 }
             }
-            Event::Thread(ThreadEvent::WorkerEnded { .. }) => all.push((Stage::SessionShutdown, json!({}))),
             Event::Request(RequestEvent::RequestRecorded { attempt: 1, .. }) if self.is_answered_next() => {
                 let at = record.timestamp.0;
                 all.push((Stage::TurnStart, json!({"turnIndex": self.turn_index(), "timestamp": at})));
@@ -136,7 +135,10 @@ impl<A: Audience> Driver<A> {
                 ));
             }
             Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }) => {
-                let result = json!({"content": [{"type": "text", "text": output}]});
+                let mut result = json!({"content": [{"type": "text", "text": output}]});
+                if let Some(details) = self.pipeline.details.get(call_id) {
+                    result["details"] = details.clone();
+                }
                 let (tool, failed) = (self.tool_of(call_id), error.is_some());
                 all.insert(
                     0,
@@ -174,7 +176,23 @@ impl<A: Audience> Driver<A> {
         if !before.rested && self.thread.is_resting() {
             all.extend(self.run_ends(event));
         }
+        all.extend(self.session_ends(event).map(|reason| (Stage::SessionShutdown, json!({"reason": reason}))));
         all
+    }
+
+    /// Why nothing more happens in this process, where it is so. A thread that a person talks to goes on after an error.
+    fn session_ends(&self, event: &Event) -> Option<&'static str> {
+        let Event::Thread(event) = event else { return None };
+        let ends = matches!(
+            event,
+            ThreadEvent::WorkerEnded { .. } | ThreadEvent::ThreadCompleted { .. } | ThreadEvent::ThreadCancelled { .. }
+        );
+        let fails = matches!(event, ThreadEvent::ThreadError { .. }) && self.thread.kind != ThreadKind::Interactive;
+        if matches!(event, ThreadEvent::ThreadContinued { .. }) {
+            Some("new")
+        } else {
+            (ends || fails).then_some("quit")
+        }
     }
 
     /// The run is over; a turn that was not brought to its end ends with it.
@@ -258,7 +276,14 @@ impl<A: Audience> Driver<A> {
         let said = self.thread.history.get(start..to).unwrap_or_default();
         let forms = self.forms(said);
         let before = to_json(self.thread.history.get(start..from).unwrap_or_default(), &forms).len();
-        to_json(said, &forms).split_off(before)
+        let mut told = to_json(said, &forms).split_off(before);
+        for message in told.iter_mut().filter(|message| message["role"] == "toolResult") {
+            let id = CallId(message["toolCallId"].as_str().unwrap_or_default().to_owned());
+            if let Some(details) = self.pipeline.details.get(&id) {
+                message["details"] = details.clone();
+            }
+        }
+        told
     }
 
     /// Where the calls stand that were answered last.

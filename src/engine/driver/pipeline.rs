@@ -10,10 +10,13 @@ use super::ready::Ready;
 use super::stage::{Breakpoints, Passed, StageProgress};
 use crate::context::Plan;
 use crate::domain::command::{Handling, QueuedPrompt, Resume};
-use crate::domain::{CallId, HistoryEdits, ModelRef, Piece, Step, Timestamp, ToolRef};
+use crate::domain::{
+    CallId, Event, ExtensionEntry, HistoryEdits, ModelRef, Piece, RequestEvent, Step, ThreadEvent, Timestamp, ToolRef,
+};
 use crate::pipeline::{Chain, Compact};
 use crate::ports::ToolOutcome;
-use std::collections::{HashSet, VecDeque};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -86,6 +89,8 @@ pub(super) struct Pipeline {
     pub(super) steps: Vec<Step>,
     /// What they made of its history.
     pub(super) edits: Option<HistoryEdits>,
+    /// What the tools of the present turn gave beside the text of their results.
+    pub(super) details: HashMap<CallId, Value>,
     /// A handler gave a summary, or wants none.
     pub(super) compact: Option<Compact>,
     /// Some are still being told that the thread begins. No prompt is taken then, as whoever is told may register more.
@@ -142,6 +147,17 @@ pub(super) async fn heard(pipeline: &mut Pipeline) -> (usize, News) {
 }
 
 impl Pipeline {
+    /// Follows what tools give beside their text, turn by turn.
+    pub(super) fn keep_details(&mut self, event: &Event) {
+        if let Event::Thread(ThreadEvent::ExtensionEntry { entry: ExtensionEntry::Details { call_id, details, .. } }) =
+            event
+        {
+            self.details.insert(CallId(call_id.clone()), details.clone());
+        } else if matches!(event, Event::Request(RequestEvent::RequestRecorded { .. })) {
+            self.details.clear();
+        }
+    }
+
     /// Who is waited for.
     pub(super) fn handling(&self) -> Option<Handling> {
         self.jobs.iter().find_map(|job| job.handling.clone())

@@ -417,6 +417,7 @@ impl<A: Audience> Driver<A> {
             && !self.thread.handoff.is_being_made();
         let before = Before { rested: self.thread.is_resting(), model: self.thread.model.clone(), compacts };
         let effects = apply(&mut self.thread, record);
+        self.pipeline.keep_details(&record.event);
         if self.is_observed() {
             self.observe(record, &before);
         } else {

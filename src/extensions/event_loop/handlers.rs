@@ -58,7 +58,7 @@ impl EventLoop {
             StageValue::Messages(given) => self.ask_of_messages((path, index), (event, number), given, context, terms),
         }
         if let Some(one) = self.pending.get_mut(waiting) {
-            one.signal = signal;
+            (one.signal, one.of_turn) = (signal, true);
         }
     }
 
