@@ -102,6 +102,8 @@ export function onDisable(listener) {
 export const isDisabled = (id) => disabled.has(id);
 
 export function describeError(error) {
+  // What the engine throws where no memory is left for an error.
+  if (error === null) return { message: "null was thrown, as where memory has run out", stack: undefined };
   try {
     if (error instanceof Error || (error && typeof error === "object" && "message" in error)) {
       return { message: cut(String(error.message)), stack: error.stack ? cut(String(error.stack)) : undefined };
