@@ -333,7 +333,9 @@ fn a_child_in_the_background_works_on_by_itself_and_can_be_waited_for() {
     let lead = tree.thread("lead")["thread_id"].clone();
     let started = &tree.told(text(&lead), "tool_call_result")[0]["output"];
     let started: Value = serde_json::from_str(text(started)).unwrap();
-    assert!(started["pid"].is_number() && started["thread_id"] == child, "{started}");
+    // One that is quick has ended when it is looked at: it has no process then.
+    let pid = started.get("pid").is_some_and(|pid| pid.is_number() || pid.is_null());
+    assert!(pid && started["thread_id"] == child, "{started}");
     assert_eq!(tree.told(text(&lead), "child_thread_started")[0]["background"], true);
     tree.home.wait_until_quiet();
 }
