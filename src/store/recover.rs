@@ -15,8 +15,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::postmortem::PROCESS_LOST;
 use crate::domain::{
-    CallId, Cost, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
-    ThreadEvent, ThreadId, ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
+    CallId, ContextEvent, Cost, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent,
+    SettingsEvent, Status, ThreadEvent, ThreadId, ThreadOrigin, Timestamp, Tokens, ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -334,8 +334,9 @@ fn unanswered_request(records: &[Record]) -> Option<Event> {
             Event::Request(RequestEvent::RequestRecorded { request, model, tokens, .. }) => {
                 open = Some((*request, model, *tokens));
             }
-            // Its answer, its error, or that it was given up.
+            // Its answer, its error, that it was given up, or what became of a request for a summary.
             Event::Request(_)
+            | Event::Context(ContextEvent::ContextCompacted { .. } | ContextEvent::BranchSummarised { .. })
             | Event::Control(_)
             | Event::Tool(_)
             | Event::Thread(ThreadEvent::WorkerStarted { .. }) => open = None,
@@ -462,6 +463,31 @@ mod tests {
         );
         let Event::Thread(ThreadEvent::ThreadError { cost, .. }) = &closed[2] else { panic!("{closed:?}") };
         assert_eq!((cost.usage.input, cost.unpriced), (Tokens(170), true));
+    }
+
+    #[test]
+    fn a_request_for_a_summary_that_came_is_not_charged_again() {
+        let (_project, layout, id) = thread();
+        let mut before = started();
+        before.push(Event::Context(ContextEvent::ContextCompacted {
+            summary: "what was said".into(),
+            kept: 1,
+            summarised: 1,
+            dropped: 0,
+            tokens_before: Tokens(90),
+            tokens_after: Tokens(20),
+            request: Some(1),
+            usage: Usage::default(),
+            spend: None,
+            reason: None,
+            steps: Vec::new(),
+            details: None,
+        }));
+        let count = before.len();
+        write(&layout, &id, before);
+        assert!(reap_thread(&layout, &id, Timestamp(3), REPLAY).unwrap());
+        let closed = events(&layout, &id).split_off(count);
+        assert!(matches!(&closed[..], [Event::Thread(ThreadEvent::ThreadError { .. })]), "{closed:?}");
     }
 
     #[test]

@@ -74,7 +74,8 @@ impl<A: Audience> Driver<A> {
         if self.blocked.is_some() {
             // Nothing is sent that the log does not tell of.
             let why = Unfunded::Blocked.to_string();
-            self.emit(about.over(Usage::default(), None, Some(why.clone()))).await;
+            self.emit(about.over(Usage::default(), Some(Money::ZERO), Some(why.clone()))).await;
+            self.settle_beside(number).await;
             return Err((why, reply));
         }
         let stream = provider.send(encoded);
