@@ -469,6 +469,8 @@ mod tests {
     fn a_request_for_a_summary_that_came_is_not_charged_again() {
         let (_project, layout, id) = thread();
         let mut before = started();
+        // It is kept: somebody named it.
+        before.push(Event::Settings(SettingsEvent::TitleSet { title: "one".into() }));
         before.push(Event::Context(ContextEvent::ContextCompacted {
             summary: "what was said".into(),
             kept: 1,
