@@ -343,3 +343,105 @@ fn entries_and_the_markdown_of_answers_are_drawn_by_extensions_and_the_log_stays
     let said: Vec<_> = said.map(|(_, payload)| payload["text"].clone()).collect();
     assert_eq!(said, ["Reword me.", "It will explode."]);
 }
+
+/// A command that knows its arguments, and a provider that knows issues.
+const COMPLETING: &str = r##"
+export default (pi: any) => {
+  pi.registerCommand("deploy", {
+    description: "ships it",
+    getArgumentCompletions: async (prefix: string) => ["staging", "production"].filter((name) => name.startsWith(prefix))
+      .map((name) => ({ value: name, label: name, description: `to ${name}\x1b]0;evil\x07` })),
+    handler: async (where: string, ctx: any) => ctx.ui.notify(`shipped to <${where}>`),
+  });
+  pi.on("session_start", (_: any, ctx: any) => ctx.ui.addAutocompleteProvider((inner: any) => ({
+    ...inner,
+    getSuggestions: async (lines: string[], line: number, col: number, options: any) => {
+      const word = lines[line].slice(0, col).split(" ").at(-1)!;
+      if (!word.startsWith("#")) return inner.getSuggestions(lines, line, col, options);
+      return { items: [{ value: "#12", label: "#12", description: "the tests hang" }], prefix: word };
+    },
+  })));
+};
+"##;
+
+#[test]
+fn extensions_complete_arguments_of_their_commands_and_words() {
+    let project = Project::extended(COMPLETING, &[done()]);
+    let terminal = project.begun((100, 45));
+    terminal.send_keys("/deploy ");
+    terminal.wait_for("to production");
+    terminal.wait_for("▸ staging");
+    terminal.send_keys("p");
+    terminal.wait_gone("to staging");
+    terminal.wait_for("▸ production");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("› /deploy production");
+    terminal.wait_gone("to production");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("shipped to <production>");
+    // Where nothing of an argument was begun, Enter sends.
+    terminal.send_keys("/deploy ");
+    terminal.wait_for("to production");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("shipped to <>");
+    // A provider knows words, and what the program offers stays.
+    terminal.send_keys("why #");
+    terminal.wait_for("the tests hang");
+    terminal.send_keys("\t");
+    terminal.wait_for("› why #12");
+    terminal.wait_gone("the tests hang");
+    terminal.send_keys(&"\x7f".repeat(7));
+    terminal.send_keys("/hel");
+    terminal.wait_for("▸ /help");
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\x1b]0;evil"));
+    terminal.send_keys("\x03");
+    terminal.leave();
+}
+
+#[test]
+fn a_footer_knows_what_extensions_say_in_the_status_line() {
+    let extension = r#"export default (pi: any) => {
+  pi.on("session_start", (_: any, ctx: any) => ctx.ui.setFooter((tui: any, theme: any, data: any) => ({
+    render: () => [`footer: ${[...data.getExtensionStatuses()].map(([key, text]: any) => `${key} is ${text}`)}`], invalidate() {},
+  })));
+  pi.registerCommand("paint", { handler: async (text: string, ctx: any) => {
+    ctx.ui.setStatus("build", text);
+    pi.setSessionName(text);
+    ctx.ui.notify(`named <${pi.getSessionName()}>`);
+  } });
+};"#;
+    let project = Project::extended(extension, &[done()]);
+    let terminal = project.begun((100, 45));
+    terminal.wait_for("footer:");
+    terminal.send_keys("/paint green");
+    terminal.wait_for("› /paint green");
+    terminal.send_keys(key::ENTER);
+    // A name that was given is known at once.
+    terminal.wait_for("named <green>");
+    terminal.wait_for("footer: build is green");
+    terminal.leave();
+}
+
+#[test]
+fn extensions_are_told_that_the_person_is_asked() {
+    let extension = r#"import fs from "node:fs";
+export default (pi: any) => {
+  for (const event of ["ui_prompt_start", "ui_prompt_end"])
+    pi.on(event, (told: any) => fs.appendFileSync("told", `${told.type} ${told.kind} ${told.title}\n`));
+  pi.registerCommand("inquire", { handler: async (_: string, ctx: any) => {
+    ctx.ui.notify(`got ${await ctx.ui.confirm("Sure?", "It is about this.")}`);
+  } });
+};"#;
+    let project = Project::extended(extension, &[done()]);
+    let terminal = project.begun((100, 45));
+    terminal.send_keys("/inquire");
+    terminal.wait_for("› /inquire");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("It is about this.");
+    let told = || std::fs::read_to_string(project.home.project().join("told")).unwrap_or_default();
+    terminal::poll("it is told", || told() == "ui_prompt_start confirm Sure?\n");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("got false");
+    terminal::poll("its end is told", || told().ends_with("ui_prompt_end confirm Sure?\n"));
+    terminal.leave();
+}

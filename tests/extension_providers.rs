@@ -113,6 +113,27 @@ fn at_vendor(project: &Project, server: &WireServer) -> (i32, String) {
     (code, out + &err)
 }
 
+/// Whoever watches limits reads them from the headers, which hold neither cookies nor the key.
+#[test]
+fn an_extension_is_told_how_a_provider_begins_to_answer() {
+    let project = Project::with("", &[]);
+    project.write(
+        ".ai/extensions/e.ts",
+        r#"import fs from "node:fs";
+export default (pi: any) => {
+  pi.on("after_provider_response", (event: any) => fs.writeFileSync("head", JSON.stringify([event.status, event.headers])));
+};"#,
+    );
+    let project = project.trusted();
+    let server = WireServer::start("Hello.");
+    let (code, told) = at_vendor(&project, &server);
+    assert_eq!(code, 0, "{told}");
+    let head = std::fs::read_to_string(project.home.project().join("head")).unwrap();
+    let head: Value = serde_json::from_str(&head).unwrap();
+    assert_eq!((&head[0], &head[1]["x-ratelimit-remaining"]), (&200.into(), &"7".into()), "{head}");
+    assert!(head[1].get("set-cookie").is_none() && head[1].get("x-echo").is_none(), "{head}");
+}
+
 /// Its prompts would go to the vendor, and not where the extension would have them.
 #[test]
 fn a_provider_that_is_built_in_is_not_asked_while_an_extension_describes_it_with_a_mistake() {

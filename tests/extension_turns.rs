@@ -90,3 +90,101 @@ export default (pi: any) => {
     assert_eq!(lines(&project, "told"), ["input undefined", "call false", "stopped"]);
     thread.leave().await;
 }
+
+/// Whoever keeps count of what happens can decide by it: a guard knows of the turn and of the call that it is asked about. Tools
+/// have pi's names everywhere.
+#[test]
+fn guards_are_asked_behind_what_happened_before_and_tools_have_pis_names_in_messages() {
+    let extension = r#"import fs from "node:fs";
+const told = (...words: any[]) => fs.appendFileSync("told", words.map((word) => JSON.stringify(word)).join(" ") + "\n");
+const seen: string[] = [];
+const names = (messages: any[]) => messages.flatMap((message) => message.toolName ??
+  (message.role === "assistant" ? message.content.filter((one: any) => one.type === "toolCall").map((one: any) => one.name) : []));
+export default (pi: any) => {
+  for (const event of ["agent_start", "turn_start", "message_start", "tool_execution_start", "tool_execution_end", "turn_end"])
+    pi.on(event, async (told: any) => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      seen.push(event + (told.message?.role ? " " + told.message.role : ""));
+    });
+  pi.on("context", (event: any) => {
+    told("context", seen.splice(0), names(event.messages));
+    const results = event.messages.filter((message: any) => message.toolName === "bash");
+    if (results.length > 0) return { messages: event.messages.map((one: any) =>
+      one.toolName === "bash" ? { ...one, content: [{ type: "text", text: "left out" }] } : one) };
+  });
+  pi.on("tool_call", (event: any) => {
+    told("call", seen.splice(0), event.toolName);
+    return { block: true, reason: "no" };
+  });
+  pi.on("turn_end", (event: any, ctx: any) => {
+    const branch = ctx.sessionManager.getBranch().map((entry: any) => entry.message).filter(Boolean);
+    told("turn", names([event.message, ...event.toolResults]), names(branch));
+  });
+  pi.on("agent_end", (event: any) => told("end", names(event.messages)));
+};"#;
+    let called = json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": "true"}}}]});
+    let after = json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "Done."}]});
+    let project = Project::with("", &[after, called]);
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let id = project.run("go");
+    assert_eq!(
+        lines(&project, "told"),
+        [
+            r#""context" ["agent_start","turn_start","message_start user"] []"#,
+            r#""call" ["message_start assistant","tool_execution_start"] "bash""#,
+            r#""turn" ["bash","bash"] ["bash","bash"]"#,
+            r#""context" ["tool_execution_end","message_start toolResult","turn_end assistant","turn_start"] ["bash","bash"]"#,
+            r#""turn" [] ["bash","bash"]"#,
+            r#""end" ["bash","bash"]"#,
+        ],
+        "{:?}",
+        project.events(&id)
+    );
+    // What was changed went out under the name that the model knows.
+    let (code, sent, err) = project.levain(&["context", "show", "--thread", &id, "--wire"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(sent.contains("left out") && sent.contains("rye_bash") && !sent.contains("\"bash\""), "{sent}");
+}
+
+/// What wants the conversation compacted waits for the thread, and is told what came of it.
+#[tokio::test]
+async fn an_extension_is_told_when_a_compaction_is_done() {
+    let extension = r#"import fs from "node:fs";
+const told = (...words: any[]) => fs.appendFileSync("told", words.map((word) => JSON.stringify(word)).join(" ") + "\n");
+export default (pi: any) => {
+  let summary: string | undefined = "A summary.";
+  pi.on("agent_end", (_event: any, ctx: any) => ctx.compact({
+    onComplete: (result: any) => told("done", result.summary.endsWith("A summary."), typeof result.firstKeptEntryId, result.tokensBefore > 0),
+    onError: (error: any) => told("failed", error.message),
+  }));
+  pi.on("session_before_compact", () => {
+    told("asked");
+    const answer = summary ? { compaction: { summary } } : { cancel: true };
+    summary = undefined;
+    return answer;
+  });
+  pi.on("session_compact", (event: any) => told("event", event.compactionEntry.summary.endsWith("A summary."), typeof event.compactionEntry.id));
+};"#;
+    let project = Project::with("", &[json!({"steps": [{"text": "Done."}]})]);
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let mut thread = RunningThread::start(&project, "work").await;
+    let failed = r#""failed" "the conversation was not compacted""#;
+    // Nothing is older than what was said just now.
+    thread.say("go", PromptMode::FollowUp).await;
+    terminal::poll("it is told that nothing was compacted", || lines(&project, "told").len() == 1);
+    thread.say("on", PromptMode::FollowUp).await;
+    terminal::poll("it is compacted", || lines(&project, "told").len() == 4);
+    let mut told = lines(&project, "told");
+    told[2..].sort();
+    let done = [r#""asked""#, r#""done" true "string" true"#, r#""event" true "string""#];
+    assert_eq!(told, [&[failed], &done[..]].concat());
+    // A handler wants none.
+    thread.say("more", PromptMode::FollowUp).await;
+    terminal::poll("it is told that it was cancelled", || lines(&project, "told").len() == 6);
+    assert_eq!(lines(&project, "told")[4..], [r#""asked""#, failed]);
+    thread.leave().await;
+}

@@ -736,6 +736,48 @@ export default (pi) => {
     assert_eq!(emitted.answers[0].result, Some(json!({"action": "transform", "text": "600 700 700"})), "{emitted:?}");
 }
 
+/// The folder for what extensions keep is made where it is not there; times are set, and links made that lead nowhere else.
+#[test]
+fn folders_of_the_policy_times_and_links_are_made_within_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (cwd, kept) = (root.join("project"), root.join("home/.pi/agent"));
+    fs::create_dir_all(cwd.join(".ai")).unwrap();
+    fs::write(root.join("secret"), "s").unwrap();
+    let policy = Policy { write: vec![cwd.clone(), kept.clone()], guarded: vec![cwd.join(".ai")], ..Policy::default() };
+    let settings = Settings {
+        cwd,
+        home: root.join("home"),
+        environment: Vec::new(),
+        limits: Limits::default(),
+        policy,
+        outside: None,
+    };
+    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let text = r"
+import fs from 'node:fs';
+import os from 'node:os';
+const tried = (what) => { try { return String(what()); } catch (error) { return error.code; } };
+export default (pi) => {
+  pi.on('input', () => {
+    fs.mkdirSync(os.homedir() + '/.pi/agent', { recursive: true });
+    fs.writeFileSync(os.homedir() + '/.pi/agent/state.json', '{}');
+    fs.writeFileSync('a', 'a');
+    fs.utimesSync('a', 1000, 2000);
+    fs.symlinkSync('a', 'link');
+    const all = [fs.statSync('a').mtimeMs, fs.readFileSync('link', 'utf8'),
+      tried(() => fs.symlinkSync('../secret', 'out')), tried(() => fs.symlinkSync('.ai', 'in')),
+      tried(() => fs.mkdirSync(os.homedir() + '/.ssh')), tried(() => fs.utimesSync('../secret', 1, 1))];
+    return { action: 'transform', text: all.join(' ') };
+  });
+};";
+    bench.registered("e.js", text);
+    let emitted = bench.emit("input", json!({"text": "go"}));
+    let expected = json!({"action": "transform", "text": "2000000 a EACCES EACCES EACCES EACCES"});
+    assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
+    assert!(kept.join("state.json").exists());
+}
+
 #[test]
 fn a_project_has_to_be_trusted_and_a_broken_file_is_told() {
     let home = Home::new();

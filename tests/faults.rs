@@ -46,7 +46,7 @@ impl Provider for Script {
 
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
         let body = levain::providers::encode::body(self.form(), &request)?;
-        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request) })
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), watch: None })
     }
 
     fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {

@@ -272,6 +272,7 @@ async fn ask(socket: &Path, command: Command) {
             FromWorker::Hello { .. }
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
+            | FromWorker::Suggested { .. }
             | FromWorker::Refused { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Event { .. }

@@ -20,7 +20,7 @@ export {
   callCommand, callShortcut, callTool, completeCommand, forgetToolCall, prepareArguments, renderEntry, renderMessage, renderToolCall,
   renderToolResult, transformMarkdown,
 } from "./host/calls.js";
-export { applySuggestion, suggest } from "./host/autocomplete.js";
+export { complete } from "./host/autocomplete.js";
 export { EVENT_NAMES } from "./host/merge.js";
 export { abort, abortTurn, releaseSignal } from "./host/signals.js";
 export { commonJsNames, createRequire, importCommonJs, missingNames, provide } from "./loader/require.js";
@@ -96,6 +96,12 @@ export const drawingDescriptions = () => {
   const types = (kind, held) => live.flatMap((extension) => [...extension[held].keys()].map((name) => ({ kind, name })));
   const markdown = live.some(({ transformers }) => transformers.length > 0) ? [{ kind: "markdown", name: "" }] : [];
   return [...tools.map(([name]) => ({ kind: "tool", name })), ...types("message", "renderers"), ...types("entry", "entryRenderers"), ...markdown];
+};
+
+/** Who completes the draft besides commands, which do so for their arguments. */
+export const completionDescriptions = () => {
+  const live = [...extensions.values()].filter((extension) => !extension.disabled);
+  return live.flatMap((extension) => extension.autocompleters.map(() => ({ path: extension.path })));
 };
 
 /** A promise that nobody waited for was rejected. The embedder's tracker calls this. */

@@ -219,6 +219,7 @@ impl Link {
                 | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::Preview { .. }
                 | FromWorker::Drawn { .. }
+                | FromWorker::Suggested { .. }
                 | FromWorker::State(_) => {}
             }
             self.tell(Message::Worker(self.thread_id.clone(), message)).await;

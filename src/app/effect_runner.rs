@@ -14,7 +14,7 @@ use super::{
 };
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, ToDraw, Tokens, Waiting};
+use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -233,7 +233,8 @@ impl EffectRunner {
                 self.writes.spawn(written);
             }
             Effect::Colour(code) => self.colourist.ask(code),
-            Effect::Draw { id, to_draw } => self.draw(id, to_draw),
+            Effect::Draw { id, to_draw } => self.ask_extensions(ToWorker::Draw { id, to_draw }),
+            Effect::Complete { id, draft } => self.ask_extensions(ToWorker::Complete { id, draft }),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadPrompts => {
@@ -510,10 +511,10 @@ impl EffectRunner {
         });
     }
 
-    /// Asks the worker how extensions draw something. Without a worker nobody draws.
-    fn draw(&mut self, id: u64, to_draw: ToDraw) {
+    /// Asks extensions by way of the worker. Without one nobody answers.
+    fn ask_extensions(&mut self, question: ToWorker) {
         if let Some(sender) = self.connection.as_ref().and_then(Connection::sender) {
-            self.writes.spawn(async move { drop(sender.send(ToWorker::Draw { id, to_draw }).await) });
+            self.writes.spawn(async move { drop(sender.send(question).await) });
         }
     }
 

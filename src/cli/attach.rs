@@ -302,6 +302,7 @@ impl Attached {
             | FromWorker::Delta { .. }
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
+            | FromWorker::Suggested { .. }
             | FromWorker::State(_)
             | FromWorker::ToolOutputSoFar { .. }
             | FromWorker::Lagged { .. }

@@ -516,6 +516,7 @@ async fn watch(
                 | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::Preview { .. }
                 | FromWorker::Drawn { .. }
+                | FromWorker::Suggested { .. }
                 | FromWorker::Lagged { .. },
             ) => {}
         }

@@ -310,6 +310,9 @@ pub struct OfExtensions {
     /// Whether there are extensions, which draw for a screen of a size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws: bool,
+    /// Whether they complete drafts beyond the arguments of their commands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completes: bool,
     /// The theme that they chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theme: Option<NumberedText>,
@@ -327,6 +330,9 @@ pub struct OfferedCommand {
     /// Without the `/`.
     pub name: String,
     pub about: String,
+    /// Whether it says what its arguments can be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completes: bool,
 }
 
 /// A call that waits until a person allows or denies it.

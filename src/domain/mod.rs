@@ -11,6 +11,7 @@ pub mod bounds;
 pub mod budget;
 pub mod capability;
 pub mod command;
+pub mod completing;
 pub mod component;
 pub mod control;
 pub mod conversation;
@@ -67,6 +68,7 @@ pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
+pub use completing::{DraftEdit, ExtensionCompletion, OwnCompletion, Suggestion, ToComplete};
 pub use component::{
     CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut,
     OpenComponent, ScreenSize, Spot, Themes, ToDraw,

@@ -62,6 +62,8 @@ pub enum Stage {
     ModelSelect,
     /// The thread is called otherwise.
     SessionInfoChanged,
+    /// A provider begins to answer.
+    AfterProviderResponse,
     /// What waits to be sent is otherwise.
     QueueUpdate,
     SessionShutdown,
@@ -135,6 +137,7 @@ impl Stage {
             | Self::SessionCompactFailed
             | Self::ModelSelect
             | Self::SessionInfoChanged
+            | Self::AfterProviderResponse
             | Self::QueueUpdate
             | Self::SessionShutdown => Merge::Observe,
         }
@@ -180,6 +183,7 @@ impl Stage {
             | Self::SessionCompactFailed
             | Self::ModelSelect
             | Self::SessionInfoChanged
+            | Self::AfterProviderResponse
             | Self::QueueUpdate
             | Self::SessionShutdown => "Something that happened: nobody waits for who is told of it.",
         }

@@ -347,6 +347,7 @@ impl EventLoop {
             shortcuts: self.list("shortcutDescriptions"),
             flags: self.list("flagDescriptions"),
             drawings: self.list("drawingDescriptions"),
+            completions: self.list("completionDescriptions"),
             ..Listing::default()
         };
         let events: BTreeSet<String> = self

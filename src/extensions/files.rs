@@ -4,12 +4,13 @@
 use super::outside::Refusal;
 use super::plain::Plain;
 use super::settings::{Policy, Settings};
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, FileTimes, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A link in the place of a file that is written is not followed; see `open(2)`.
 const O_NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
@@ -196,7 +197,12 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             if is("recursive") && is_there() {
                 return Ok(Plain::Nothing);
             }
-            let path = at("path")?;
+            let path = followed(&cwd.join(text("path")))?;
+            // A folder that things may be changed in is made where it is not there.
+            let is_root = policy.write.contains(&path) && takes_files(policy, &path);
+            if !is_open(policy, &path) && !is_root {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
             let first = path.ancestors().filter(|path| !path.exists()).last().map(Path::to_owned);
             let mode = mode_of(arguments).unwrap_or(0o777);
             DirBuilder::new().recursive(is("recursive")).mode(mode).create(&path)?;
@@ -237,6 +243,22 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             let mode = mode_of(arguments).ok_or(io::ErrorKind::InvalidInput)?;
             let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(at("path")?)?;
             file.set_permissions(Permissions::from_mode(mode)).map(|()| Plain::Nothing)
+        }
+        "utimes" => {
+            let time = |name: &str| {
+                let ms = arguments.get(name).and_then(Plain::number).filter(|ms| (0.0..1e15).contains(ms));
+                ms.map(|ms| UNIX_EPOCH + Duration::from_secs_f64(ms / 1e3)).ok_or(io::ErrorKind::InvalidInput)
+            };
+            let times = FileTimes::new().set_accessed(time("atimeMs")?).set_modified(time("mtimeMs")?);
+            let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(at("path")?)?;
+            file.set_times(times).map(|()| Plain::Nothing)
+        }
+        "symlink" => {
+            // Like a file in both places: what it leads to is looked at again whenever it is followed.
+            let (link, target) = (entry("path")?, text("target"));
+            let folder = link.parent().unwrap_or(cwd);
+            writable(policy, &folder.join(target))?;
+            std::os::unix::fs::symlink(target, link).map(|()| Plain::Nothing)
         }
         "rename" => fs::rename(entry("from")?, entry("to")?).map(|()| Plain::Nothing),
         "copy" => {

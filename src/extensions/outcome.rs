@@ -99,6 +99,8 @@ pub struct Listing {
     pub flags: Vec<Value>,
     /// What extensions draw of a conversation (`drawingDescriptions`).
     pub drawings: Vec<Value>,
+    /// Who completes drafts (`completionDescriptions`).
+    pub completions: Vec<Value>,
 }
 
 /// What an engine is asked to do.

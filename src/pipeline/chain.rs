@@ -125,6 +125,7 @@ impl Chain {
             | Stage::SessionCompactFailed
             | Stage::ModelSelect
             | Stage::SessionInfoChanged
+            | Stage::AfterProviderResponse
             | Stage::QueueUpdate
             | Stage::SessionShutdown => {
                 let event = event.as_object().cloned().unwrap_or_default();

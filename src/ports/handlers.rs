@@ -4,7 +4,7 @@ use super::ThreadAccess;
 use super::tools::Waiting;
 use crate::domain::{
     Drawing, DrawnKinds, Gesture, HandlerPlace, Leaving, OfferedCommand, OfferedShortcut, Piece, Role, Saw,
-    SessionTold, Stage, StageValue, State, Timestamp, ToDraw, ToolCall,
+    SessionTold, Stage, StageValue, State, Suggestion, Timestamp, ToComplete, ToDraw, ToolCall,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -143,6 +143,16 @@ pub trait Handlers: Send + Sync {
     /// How they draw something of the conversation.
     fn drawing(&self, _to_draw: ToDraw) -> Waiting<'_, Drawing> {
         Box::pin(std::future::ready(Drawing::default()))
+    }
+
+    /// Whether they complete drafts beyond the arguments of their commands.
+    fn completes(&self) -> bool {
+        false
+    }
+
+    /// What they say that can complete a draft.
+    fn completions(&self, _draft: ToComplete) -> Waiting<'_, Vec<Suggestion>> {
+        Box::pin(std::future::ready(Vec::new()))
     }
 
     /// Whether somebody wants to be asked before a person leaves the thread.

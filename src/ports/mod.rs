@@ -23,7 +23,9 @@ pub use clock::{Clock, SystemClock};
 pub use executor::{Executor, ExecutorError, ThreadSpec};
 pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHandlers, NotExpanded};
 pub use ledger::{Ledger, LedgerError};
-pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
+pub use provider::{
+    CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream, ResponseHead, ResponseWatch,
+};
 pub use store::{StoreError, ThreadStore};
 pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess};
 pub use tools::{KeptResults, ToolListener, ToolOutcome, ToolRunner};

@@ -53,7 +53,21 @@ pub struct EncodedRequest {
     pub form: WireForm,
     /// The body, as it goes over the wire.
     pub body: Vec<u8>,
+    /// Who wants to know how the provider begins to answer.
+    pub watch: Option<ResponseWatch>,
 }
+
+/// How a provider began to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// Of HTTP.
+    pub status: u16,
+    /// By their names in small letters; none that holds a key or a cookie.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Where it is told.
+pub type ResponseWatch = tokio::sync::mpsc::UnboundedSender<ResponseHead>;
 
 impl EncodedRequest {
     /// What the record of the request says of it.

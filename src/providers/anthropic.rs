@@ -39,7 +39,7 @@ impl Anthropic {
         // A version that the site asks for replaces the usual one.
         headers.extend(self.site.request_headers(Auth::Header(HeaderName::from_static("x-api-key")))?);
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
     }
 }
 
@@ -76,10 +76,14 @@ impl Provider for Anthropic {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), request.model.clone(), move || provider.post(&request, body), reader)
+        let post = {
+            let request = Arc::clone(&request);
+            move || Ok(Post { watch, ..provider.post(&request, body)? })
+        };
+        answer::ask(Arc::clone(&self.http), request.model.clone(), post, reader)
     }
 }
 

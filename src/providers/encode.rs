@@ -24,7 +24,7 @@ pub fn body(form: WireForm, request: &CallRequest) -> Result<Vec<u8>, CallError>
 
 /// `request` with its body, for a provider of this form.
 pub(super) fn encoded(form: WireForm, request: CallRequest) -> Result<EncodedRequest, CallError> {
-    Ok(EncodedRequest { body: body(form, &request)?, form, request: Arc::new(request) })
+    Ok(EncodedRequest { body: body(form, &request)?, form, request: Arc::new(request), watch: None })
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Provider for FromExtension {
     }
 
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
-        Ok(EncodedRequest { body: body(&request)?, form: self.form(), request: Arc::new(request) })
+        Ok(EncodedRequest { body: body(&request)?, form: self.form(), request: Arc::new(request), watch: None })
     }
 
     fn send(&self, request: EncodedRequest) -> ProviderStream {

@@ -56,7 +56,7 @@ impl Gemini {
         let mut url = self.url(model, "streamGenerateContent");
         url.query_pairs_mut().append_pair("alt", "sse");
         let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
-        Ok(Post { url, headers, key: self.site.key.clone(), body })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
     }
 }
 
@@ -96,10 +96,14 @@ impl Provider for Gemini {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), request.model.clone(), move || provider.post(&request, body), reader)
+        let post = {
+            let request = Arc::clone(&request);
+            move || Ok(Post { watch, ..provider.post(&request, body)? })
+        };
+        answer::ask(Arc::clone(&self.http), request.model.clone(), post, reader)
     }
 }
 

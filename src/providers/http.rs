@@ -11,9 +11,11 @@ use super::pause;
 use super::proxy::Proxies;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::tls;
-use crate::ports::{Clock, SystemClock};
+use crate::ports::{Clock, ResponseHead, ResponseWatch, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, SET_COOKIE,
+};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
@@ -30,6 +32,10 @@ pub const SILENCE: Duration = Duration::from_mins(2);
 
 /// How much of an error body is read.
 const LARGEST_ERROR: usize = 64 * 1024;
+
+/// Headers of an answer that are told, and letters of each, at most.
+const MOST_HEADERS: usize = 100;
+const LONGEST_HEADER: usize = 4 << 10;
 
 /// The shared client. Cheap to clone; made at the first call, because loading certificates takes milliseconds that a
 /// start without a call need not spend.
@@ -53,6 +59,8 @@ pub(crate) struct Post {
     /// Blotted out of whatever comes back as an error.
     pub(crate) key: Option<SecretString>,
     pub(crate) body: Vec<u8>,
+    /// Told how the answer begins.
+    pub(crate) watch: Option<ResponseWatch>,
 }
 
 impl Http {
@@ -98,9 +106,9 @@ impl Http {
     /// When nothing can be sent at all.
     pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
         let Line { client, network } = self.line()?;
-        let (place, key) = (place(&post.url), post.key.clone());
+        let (place, key, watch) = (place(&post.url), post.key.clone(), post.watch.clone());
         let request = prepared(client, post, "text/event-stream");
-        Ok(network.stream(open(request, place, key, self.silence)))
+        Ok(network.stream(open(request, place, (key, watch), self.silence)))
     }
 
     /// Sends `post` and returns the whole of a short answer.
@@ -147,11 +155,14 @@ fn prepared(client: &Client, post: Post, accepts: &'static str) -> RequestBuilde
 async fn open(
     request: RequestBuilder,
     place: String,
-    key: Option<SecretString>,
+    (key, watch): (Option<SecretString>, Option<ResponseWatch>),
     silence: Duration,
 ) -> Result<impl Stream<Item = Result<impl AsRef<[u8]> + Send, CallError>> + Send + Unpin, CallError> {
     let sent = within(silence, &place, request.send()).await?;
     let response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
+    if let Some(watch) = watch {
+        let _nobody_waits = watch.send(head(&response, key.as_ref()));
+    }
     if !response.status().is_success() || !is_stream(response.headers()) {
         return Err(within(silence, &place, refusal(response, &place, key.as_ref()))
             .await
@@ -165,6 +176,20 @@ async fn open(
         };
         Some((item, (pieces, place, key)))
     })))
+}
+
+/// How a response begins, without what is a secret between the two ends.
+fn head(response: &Response, key: Option<&SecretString>) -> ResponseHead {
+    let is_secret = |name: &HeaderName, value: &str| {
+        [SET_COOKIE, AUTHORIZATION, PROXY_AUTHENTICATE].contains(name)
+            || key.is_some_and(|key| value.contains(key.expose_secret()))
+    };
+    let told = |(name, value): (&HeaderName, &HeaderValue)| {
+        let value = value.to_str().ok().filter(|value| value.len() <= LONGEST_HEADER && !is_secret(name, value))?;
+        Some((name.as_str().to_owned(), value.to_owned()))
+    };
+    let headers = response.headers().iter().filter_map(told).take(MOST_HEADERS).collect();
+    ResponseHead { status: response.status().as_u16(), headers }
 }
 
 /// What `wait` brings, if the provider is not silent for too long.

@@ -56,7 +56,7 @@ impl OpenAiChat {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
     }
 }
 
@@ -80,10 +80,14 @@ impl Provider for OpenAiChat {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), request.model.clone(), move || provider.post(&request, body), reader)
+        let post = {
+            let request = Arc::clone(&request);
+            move || Ok(Post { watch, ..provider.post(&request, body)? })
+        };
+        answer::ask(Arc::clone(&self.http), request.model.clone(), post, reader)
     }
 }
 

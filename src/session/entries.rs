@@ -3,6 +3,7 @@
 //! An entry's id is the place of its line in the log, which stays as it is. A thread has no branches: each entry follows the
 //! one before it.
 
+use super::pi_names::name_tools;
 use super::tools_of_pi;
 use crate::domain::conversation::entry_at;
 use crate::domain::{
@@ -14,6 +15,9 @@ use crate::ports::StoreError;
 use crate::store::{Layout, log};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+
+/// The type of the entry that a compaction is.
+const COMPACTION: &str = "compaction";
 
 /// Bytes of the log that are read at once.
 const PAGE: u64 = 1 << 20;
@@ -109,6 +113,11 @@ impl Entries {
         self.system.as_deref()
     }
 
+    /// Those that tell of a compaction.
+    pub(super) fn compactions(&self) -> Vec<Value> {
+        self.all.iter().filter(|entry| entry["type"] == COMPACTION).cloned().collect()
+    }
+
     /// What an entry is called.
     pub(super) fn label(&self, id: &str) -> Option<&str> {
         let labels = self.all.iter().rev().filter(|entry| entry["type"] == "label");
@@ -175,7 +184,8 @@ impl Entries {
 
     fn say(&mut self, offset: u64, at: Timestamp, message: Message, answer: Option<AnswerFacts>) {
         let said = Entry::said(message, MessageFacts { answer, ..MessageFacts::at(at) });
-        for told in to_json(&[said], &Forms::default()) {
+        for mut told in to_json(&[said], &Forms::default()) {
+            name_tools(&mut told);
             self.push(offset, at, json!({"type": "message", "message": told}));
         }
     }
@@ -236,7 +246,7 @@ impl Entries {
             }
             Event::Context(ContextEvent::SystemPrompt { text, .. }) => self.system = Some(text),
             Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, kept, details, .. }) => {
-                let made = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0,
+                let made = json!({"type": COMPACTION, "summary": summary, "tokensBefore": tokens_before.0,
                     "firstKeptEntryId": self.first_kept(kept), "details": details});
                 self.push(offset, at, made);
             }

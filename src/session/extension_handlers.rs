@@ -5,6 +5,7 @@ use super::extension_offer::{ITEM, Offered};
 use super::extension_sources::Sources;
 use super::extension_thread::ExtensionThread;
 use super::extensions::{Extension, Extensions, name_of};
+use super::pi_names::{Renamed, name_all, names_any};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
@@ -21,7 +22,7 @@ use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
@@ -49,6 +50,8 @@ pub(super) struct ExtensionHandlers {
     offered: RwLock<Arc<Offered>>,
     /// Held while they are loaded.
     loading: Mutex<()>,
+    /// The conversation that they were told last.
+    renamed: std::sync::Mutex<Renamed>,
 }
 
 /// What was loaded, and from what.
@@ -67,7 +70,14 @@ struct Loaded {
 impl ExtensionHandlers {
     pub(super) fn new(setup: &Setup, thread: Option<ThreadId>) -> Self {
         let (extensions, thread) = (setup.extensions(), ExtensionThread::new(setup, thread));
-        Self { extensions, thread, loaded: RwLock::default(), offered: RwLock::default(), loading: Mutex::default() }
+        Self {
+            extensions,
+            thread,
+            loaded: RwLock::default(),
+            offered: RwLock::default(),
+            loading: Mutex::default(),
+            renamed: std::sync::Mutex::default(),
+        }
     }
 
     pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
@@ -503,11 +513,17 @@ impl ExtensionHandlers {
         }
     }
 
+    fn renamed(&self) -> MutexGuard<'_, Renamed> {
+        self.renamed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks one of them; none where it is not one of these.
     pub(super) async fn ask(&self, handler: &Handler, call: &HandlerCall) -> Option<Result<HandlerReply, String>> {
         let offered = self.offered();
         let (_, registration) = offered.handlers.iter().find(|(known, _)| known == handler)?;
         let engine = self.loaded().engine.clone()?;
+        // Of its own, as others may be asked meanwhile.
+        let mut renamed = self.renamed().clone();
         let event = match call.event.get("toolName") {
             Some(_) => tools_of_pi::named(call.event.json().into_owned()).into(),
             None if handler.stage == Stage::BeforeAgentStart => {
@@ -522,7 +538,25 @@ impl ExtensionHandlers {
                 }
                 event.into()
             }
-            None => call.event.clone(),
+            // With what the log makes of it: its id, and what was kept.
+            None if handler.stage == Stage::SessionCompact => {
+                let mut event = call.event.json().into_owned();
+                if let (Some(Value::Object(known)), Some(Value::Object(entry))) =
+                    (event.get_mut("compactionEntry"), self.thread.compaction().await)
+                {
+                    known.extend(entry);
+                }
+                event.into()
+            }
+            None => match &call.event {
+                StageValue::Messages(messages) => StageValue::Messages(renamed.tell(messages)),
+                StageValue::Json(event) if names_any(event) => {
+                    let mut event = Value::clone(event);
+                    name_all(&mut event);
+                    event.into()
+                }
+                StageValue::Json(_) => call.event.clone(),
+            },
         };
         let is_guard = handler.stage == Stage::ToolCall;
         let pieces: Vec<StageValue> = if is_guard {
@@ -541,7 +575,11 @@ impl ExtensionHandlers {
                 return Some(Err(problem.to_string()));
             }
             said.extend(lines(&told));
-            let value = value_of(handler.stage, answer);
+            let mut value = value_of(handler.stage, answer);
+            if handler.stage == Stage::Context {
+                value = renamed.take_back(value);
+                self.renamed().clone_from(&renamed);
+            }
             if let Err(error) = fits(handler.stage, &value) {
                 return Some(Err(format!("{}: {error}", handler.id)));
             }

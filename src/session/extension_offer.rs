@@ -90,5 +90,6 @@ fn offered_shortcut(told: &Value) -> Option<OfferedShortcut> {
 fn offered(told: &Value) -> Option<OfferedCommand> {
     let text = |name: &str| told.get(name).and_then(Value::as_str);
     let name = text("name").filter(|name| !name.is_empty() && !name.contains(char::is_whitespace))?;
-    Some(OfferedCommand { name: name.to_owned(), about: text("description").unwrap_or_default().to_owned() })
+    let about = text("description").unwrap_or_default().to_owned();
+    Some(OfferedCommand { name: name.to_owned(), about, completes: told["completes"] == true })
 }

@@ -113,7 +113,7 @@ impl ExtensionThread {
                 Value::Null
             }
             "session.setName" => {
-                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
+                self.rename(text("name").unwrap_or_default());
                 Value::Null
             }
             "run.systemPrompt" => self.entries(|entries| entries.system().into()),

@@ -82,7 +82,7 @@ pub(super) struct ExtensionThread {
     named: RwLock<Named>,
     pub(super) prompt_options: PromptOptions,
     /// None where no thread is.
-    entries: Option<Mutex<Entries>>,
+    pub(super) entries: Option<Arc<Mutex<Entries>>>,
     /// Where they print; None where no thread is.
     console: Option<Console>,
 }
@@ -113,7 +113,7 @@ impl ExtensionThread {
             named: RwLock::default(),
             prompt_options: PromptOptions::default(),
             console: thread.as_ref().map(|thread| Console::new(&setup.layout, thread)),
-            entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
+            entries: thread.map(|thread| Arc::new(Mutex::new(Entries::new(setup.layout.clone(), thread)))),
         })
     }
 
@@ -288,6 +288,19 @@ impl ExtensionThread {
                     tracing::info!(why, "an extension asked for something");
                 }
             });
+        }
+    }
+
+    /// Gives the thread a name, and waits for it like [`Self::append`].
+    pub(super) fn rename(&self, title: String) {
+        let rename = Command::Rename { title };
+        match self.thread.get() {
+            Some((thread, runtime)) if !self.loading.load(Ordering::Relaxed) => {
+                if let Err(why) = runtime.block_on(thread.command(rename)) {
+                    tracing::info!(why, "an extension named its thread");
+                }
+            }
+            Some(_) | None => self.tell(rename),
         }
     }
 
@@ -591,6 +604,9 @@ impl Outside for ExtensionThread {
         if name == "tool.run" {
             return built_in::run(self.tools.get(), &arguments);
         }
+        if name == "run.compact" {
+            return self.compact(thread, &arguments);
+        }
         if name == "llm.stream" {
             return self.call_model(&thread, &asker, &arguments);
         }
@@ -610,10 +626,6 @@ impl Outside for ExtensionThread {
         let left_out = if let Some(said) = &said { said.left_out() } else { None };
         let command = match name.as_str() {
             "message.sendUser" | "message.send" => said.map(|said| self.submit(&arguments, said.text)),
-            "run.compact" => {
-                let instructions = arguments.get("customInstructions").and_then(Value::as_str).map(str::to_owned);
-                Some(Command::Compact { instructions })
-            }
             "model.set" => {
                 let named = |field: &str| arguments.pointer(&format!("/model/{field}"))?.as_str();
                 let model = named("provider")

@@ -11,8 +11,8 @@ use crate::config::{Authorities, Authority, Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{
     Drawing, DrawnKinds, Gesture, HandlerPlace, KnownTool, Leaving, Messages, OfferedCommand, OfferedShortcut,
-    Permissions, Piece, Problem, Role, SandboxMode, SessionTold, Space, Stage, StageValue, State, Timestamp, ToDraw,
-    ToolCall,
+    Permissions, Piece, Problem, Role, SandboxMode, SessionTold, Space, Stage, StageValue, State, Suggestion,
+    Timestamp, ToComplete, ToDraw, ToolCall,
 };
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::hook::Condition;
@@ -402,6 +402,7 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         | Stage::SessionCompactFailed
         | Stage::ModelSelect
         | Stage::SessionInfoChanged
+        | Stage::AfterProviderResponse
         | Stage::QueueUpdate
         | Stage::SessionShutdown => Value::Null.into(),
     };
@@ -511,6 +512,14 @@ impl Handlers for AllHandlers {
 
     fn drawing(&self, to_draw: ToDraw) -> Waiting<'_, Drawing> {
         Box::pin(self.extensions.drawing(to_draw))
+    }
+
+    fn completes(&self) -> bool {
+        self.extensions.completes()
+    }
+
+    fn completions(&self, draft: ToComplete) -> Waiting<'_, Vec<Suggestion>> {
+        Box::pin(self.extensions.completions(draft))
     }
 
     fn guards_leaving(&self) -> bool {

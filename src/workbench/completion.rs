@@ -1,30 +1,58 @@
-//! What can complete the word being written: commands behind `/`, files and threads behind `@`.
+//! What can complete the word being written: commands behind `/`, files and threads behind `@`, and what extensions offer.
 
-use super::message::PromptRow;
+use super::message::{Effect, PromptRow};
 use super::model::Model;
 use super::picker::best;
 use super::thread_row::ThreadRow;
-use super::thread_view::Link;
+use super::thread_view::{Link, Sent};
 use crate::commands::{CommandId, Need, TABLE};
-use crate::domain::ThreadId;
 use crate::domain::attachment::THREAD;
 use crate::domain::command::LONG_NAME;
 use crate::domain::mention::mention;
 use crate::domain::problem::nearest;
+use crate::domain::{DraftEdit, ExtensionCompletion, OfferedCommand, OwnCompletion, Suggestion, ThreadId, ToComplete};
 
 /// As many files and threads as are offered for one word.
 const MOST_FILES: usize = 50;
 const MOST_THREADS: usize = 10;
 /// The same of skills and templates.
 const MOST_PROMPTS: usize = 50;
+/// Bytes of a draft that extensions are asked about at each letter.
+const LARGEST_ASKED: usize = 64 << 10;
 
 /// What completes the word at the cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Completion {
     pub entries: Vec<Completed>,
     pub chosen: usize,
-    /// Closed by the person until the word changes.
-    pub(super) dismissed: Option<String>,
+    /// Whether the person went to the chosen one.
+    pub(super) moved: bool,
+    /// Closed by the person until the draft or its cursor changes.
+    pub(super) dismissed: Option<Spot>,
+}
+
+/// A draft with its cursor. Large pastes are one letter in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    text: String,
+    /// Line, and letters before it there.
+    cursor: (usize, usize),
+}
+
+impl Spot {
+    /// Letters of the whole draft before the cursor.
+    fn letters_before(&self) -> usize {
+        let before = self.text.split('\n').take(self.cursor.0).map(|line| line.chars().count() + 1);
+        before.sum::<usize>() + self.cursor.1
+    }
+}
+
+/// What extensions say that can complete the draft.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Suggestions {
+    /// The question that is not answered yet, by its number.
+    asked: Option<(u64, Spot)>,
+    answered: Option<(Spot, Vec<Suggestion>)>,
 }
 
 /// One thing that the word can become.
@@ -39,6 +67,8 @@ pub enum Completed {
         thread_id: ThreadId,
         title: String,
     },
+    /// What an extension offers.
+    Offered(ExtensionCompletion),
 }
 
 impl Completed {
@@ -50,6 +80,7 @@ impl Completed {
             Self::Prompt(row) => row.word.clone(),
             Self::File(path) => mention(path),
             Self::Thread { thread_id, .. } => format!("@{THREAD}{thread_id}"),
+            Self::Offered(offered) => offered.label.clone(),
         }
     }
 
@@ -61,6 +92,7 @@ impl Completed {
             Self::Prompt(row) => &row.about,
             Self::File(_) => "",
             Self::Thread { title, .. } => title,
+            Self::Offered(offered) => &offered.about,
         }
     }
 }
@@ -74,6 +106,14 @@ impl Completion {
     pub(super) fn step(&mut self, step: isize) {
         let last = self.entries.len().saturating_sub(1);
         self.chosen = self.chosen.saturating_add_signed(step).min(last);
+        self.moved = true;
+    }
+
+    /// Whether Enter means the draft as it stands: nothing of what is offered was begun, and none was gone to.
+    #[must_use]
+    pub fn is_only_offered(&self) -> bool {
+        let begins = |offered: &ExtensionCompletion| offered.edit.from == offered.edit.to;
+        !self.moved && matches!(self.chosen(), Some(Completed::Offered(offered)) if begins(offered))
     }
 }
 
@@ -123,10 +163,7 @@ impl Model {
     /// Skills and templates, and the commands of extensions.
     fn prompt_rows(&self) -> Vec<PromptRow> {
         let offered = self.view.state.iter().flat_map(|state| &state.extensions.commands);
-        // Levain's own come first where names are the same.
-        let long = |name: &str| CommandId::from_slash(name).is_some();
-        let word = |name: &str| format!("/{}{name}", if long(name) { LONG_NAME } else { "" });
-        let offered = offered.map(|one| PromptRow { word: word(&one.name), about: one.about.clone() });
+        let offered = offered.map(|one| PromptRow { word: word_of(&one.name), about: one.about.clone() });
         self.browser.prompts.iter().cloned().chain(offered).collect()
     }
 
@@ -137,20 +174,127 @@ impl Model {
 
     /// Follows the draft.
     pub(super) fn complete(&mut self) {
-        let Some(word) = self.begun() else {
-            self.completion = Completion::default();
-            return;
-        };
-        if self.completion.dismissed.as_ref() == Some(&word) {
+        if self.completion.dismissed.as_ref().is_some_and(|closed| self.stands_at(closed)) {
             return;
         }
-        let entries = match word.strip_prefix('@') {
+        let own = self.own_completions();
+        let entries = match self.suggested() {
+            Some(suggestions) => with_own(suggestions, &own),
+            None => own,
+        };
+        if entries != self.completion.entries || self.completion.dismissed.is_some() {
+            self.completion = Completion { entries, ..Completion::default() };
+        }
+    }
+
+    /// What the program itself offers.
+    fn own_completions(&self) -> Vec<Completed> {
+        let Some(word) = self.begun() else { return Vec::new() };
+        match word.strip_prefix('@') {
             Some(name) => self.named(name),
             None => self.commands(word.strip_prefix('/').unwrap_or_default()),
-        };
-        if entries != self.completion.entries {
-            self.completion = Completion { entries, chosen: 0, dismissed: None };
         }
+    }
+
+    fn draft_spot(&self) -> Spot {
+        Spot { text: self.composer.raw(), cursor: self.composer.cursor() }
+    }
+
+    fn stands_at(&self, spot: &Spot) -> bool {
+        self.composer.cursor() == spot.cursor && self.composer.raw() == spot.text
+    }
+
+    /// The command of an extension that says what its arguments can be, where the cursor stands in those.
+    fn completing_command(&self) -> Option<&str> {
+        let offered = &self.view.state.as_ref()?.extensions.commands;
+        if !offered.iter().any(|command| command.completes) {
+            return None;
+        }
+        let word = self.composer.first_line().split(char::is_whitespace).next()?;
+        let (line, letter) = self.composer.cursor();
+        if line > 0 || letter <= word.chars().count() {
+            return None;
+        }
+        let means = |command: &&OfferedCommand| command.completes && word_of(&command.name) == word;
+        offered.iter().find(means).map(|command| command.name.as_str())
+    }
+
+    /// Asks extensions what completes the draft, where they may know and were not asked about it as it stands.
+    pub(super) fn want_suggestions(&mut self) -> Option<Effect> {
+        let command = self.completing_command().map(str::to_owned);
+        let others = self.view.state.as_ref().is_some_and(|state| state.extensions.completes);
+        let may_know = command.is_some() || (others && !self.composer.is_empty());
+        if !may_know || self.view.link != Link::Connected || self.composer.bytes() > LARGEST_ASKED {
+            let was_shown = self.view.suggestions.answered.is_some();
+            self.view.suggestions = Suggestions::default();
+            if was_shown {
+                self.complete();
+            }
+            return None;
+        }
+        let Suggestions { asked, answered } = &self.view.suggestions;
+        // An older question is given up for a newer one there.
+        let mut spots = asked.iter().map(|(_, spot)| spot).chain(answered.iter().map(|(spot, _)| spot));
+        if spots.any(|spot| self.stands_at(spot)) {
+            return None;
+        }
+        let spot = self.draft_spot();
+        let own = |entry: &Completed| OwnCompletion { word: entry.word(), about: entry.detail().to_owned() };
+        let draft = ToComplete {
+            lines: spot.text.split('\n').map(str::to_owned).collect(),
+            line: spot.cursor.0,
+            column: spot.cursor.1,
+            command,
+            own: self.own_completions().iter().map(own).collect(),
+            word: self.begun().unwrap_or_default(),
+        };
+        let id = self.sending(Sent::Suggestions);
+        if let Some((older, _)) = self.view.suggestions.asked.replace((id, spot)) {
+            self.view.sent.remove(&older);
+        }
+        Some(Effect::Complete { id, draft })
+    }
+
+    /// They have answered.
+    pub(super) fn suggestions_came(&mut self, id: u64, said: Vec<Suggestion>) {
+        let Some((_, spot)) = self.view.suggestions.asked.take_if(|(asked, _)| *asked == id) else { return };
+        self.view.suggestions.answered = Some((spot, said));
+        self.complete();
+        // Asked again where the draft is another one now.
+        self.changed = true;
+    }
+
+    /// What extensions said of the draft as it stands, or as it stood before letters were added that still fit; none where
+    /// they said nothing of it.
+    fn suggested(&self) -> Option<Vec<Suggestion>> {
+        let (spot, said) = self.view.suggestions.answered.as_ref()?;
+        let whole = |said: &[Suggestion]| {
+            said.iter()
+                .any(|one| matches!(one, Suggestion::Extension(offered) if changes_nothing(&offered.edit, &spot.text)))
+        };
+        if self.stands_at(spot) {
+            // Like with names: nothing is offered once one of them stands there.
+            return Some(if whole(said) { Vec::new() } else { said.clone() });
+        }
+        let now = self.draft_spot();
+        let (before, after) = split_at_letter(&spot.text, spot.letters_before());
+        let rest = now.text.strip_prefix(before)?.strip_suffix(after)?;
+        let is_behind = now.letters_before() == spot.letters_before() + rest.chars().count();
+        if !is_behind || rest.is_empty() || rest.contains('\n') {
+            return None;
+        }
+        let still_fits = |suggestion: &Suggestion| {
+            let Suggestion::Extension(offered) = suggestion else { return None };
+            let edit = &offered.edit;
+            let (_, begun) = split_at_letter(before, edit.from);
+            let ends_here = edit.to == spot.letters_before();
+            (ends_here && edit.text.strip_prefix(begun)?.starts_with(rest)).then(|| {
+                let edit = DraftEdit { to: edit.to + rest.chars().count(), ..edit.clone() };
+                Suggestion::Extension(ExtensionCompletion { edit, ..offered.clone() })
+            })
+        };
+        let fitting: Vec<_> = said.iter().filter_map(still_fits).collect();
+        (!fitting.is_empty()).then_some(fitting)
     }
 
     /// Files and threads that `name` may mean; none once it is one of them.
@@ -205,14 +349,44 @@ impl Model {
 
     /// Puts the chosen entry in place of the word; a blank behind it ends the word.
     pub(super) fn insert_completion(&mut self) {
+        if let Some(Completed::Offered(offered)) = self.completion.chosen() {
+            self.composer.edit(&offered.edit);
+            // It is whole; what may follow is offered with the next letter.
+            return self.dismiss_completion();
+        }
         let (Some(entry), Some(word)) = (self.completion.chosen(), self.begun()) else { return };
         let text = format!("{} ", entry.word());
         self.composer.replace_before(word.chars().count(), &text);
         self.complete();
     }
 
-    /// Closes the list until the word changes.
+    /// Closes the list until the draft or its cursor changes.
     pub(super) fn dismiss_completion(&mut self) {
-        self.completion = Completion { dismissed: self.begun(), ..Completion::default() };
+        self.completion = Completion { dismissed: Some(self.draft_spot()), ..Completion::default() };
     }
+}
+
+/// How an extension's command is called in the draft: levain's own come first where names are the same.
+fn word_of(name: &str) -> String {
+    let long = CommandId::from_slash(name).is_some();
+    format!("/{}{name}", if long { LONG_NAME } else { "" })
+}
+
+/// What is offered, with the program's own things in the places that extensions gave them.
+fn with_own(suggestions: Vec<Suggestion>, own: &[Completed]) -> Vec<Completed> {
+    let entry = |suggestion| match suggestion {
+        Suggestion::Program { word } => own.iter().find(|own| own.word() == word).cloned(),
+        Suggestion::Extension(offered) => Some(Completed::Offered(offered)),
+    };
+    suggestions.into_iter().filter_map(entry).collect()
+}
+
+fn split_at_letter(text: &str, letters: usize) -> (&str, &str) {
+    let at = text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at);
+    text.split_at(at)
+}
+
+fn changes_nothing(edit: &DraftEdit, text: &str) -> bool {
+    let (_, behind) = split_at_letter(text, edit.from);
+    split_at_letter(behind, edit.to.saturating_sub(edit.from)).0 == edit.text
 }

@@ -241,6 +241,11 @@ impl Model {
                 self.drawn(id, drawing);
                 Vec::new()
             }
+            FromWorker::Suggested { id, suggestions } => {
+                self.view.sent.remove(&id);
+                self.suggestions_came(id, suggestions);
+                Vec::new()
+            }
         }
     }
 
@@ -251,7 +256,13 @@ impl Model {
             Some(Sent::Queue) => self.queue_answered(),
             Some(Sent::Foreground(program)) => return vec![Effect::RunForeground(program)],
             Some(
-                Sent::Prompt | Sent::Shell(_) | Sent::FrozenRequest | Sent::Approval | Sent::Drawing | Sent::Other,
+                Sent::Prompt
+                | Sent::Shell(_)
+                | Sent::FrozenRequest
+                | Sent::Approval
+                | Sent::Drawing
+                | Sent::Suggestions
+                | Sent::Other,
             )
             | None => {}
         }
@@ -264,6 +275,10 @@ impl Model {
         if sent == Some(Sent::Drawing) {
             // The program draws it then.
             self.drawn(id, Drawing::default());
+            return Vec::new();
+        }
+        if sent == Some(Sent::Suggestions) {
+            self.suggestions_came(id, Vec::new());
             return Vec::new();
         }
         if let Some(Sent::Foreground(_)) = sent {

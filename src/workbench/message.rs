@@ -15,8 +15,8 @@ use crate::domain::background::BackgroundCommand;
 use crate::domain::conversation::Conversation;
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, Foreground, FrozenRequest, ModelRef, NoteKind, Record, ThreadId, ToAttach, ToDraw,
-    Values,
+    BudgetReport, ContentHash, Foreground, FrozenRequest, ModelRef, NoteKind, Record, ThreadId, ToAttach, ToComplete,
+    ToDraw, Values,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -621,6 +621,11 @@ pub enum Effect {
     Draw {
         id: u64,
         to_draw: ToDraw,
+    },
+    /// Ask the worker what completes the draft (answered by [`FromWorker::Suggested`]).
+    Complete {
+        id: u64,
+        draft: ToComplete,
     },
     /// Give the terminal to a program of an extension until it has ended.
     RunForeground(Box<Foreground>),

@@ -113,6 +113,7 @@ impl Peek {
             | FromWorker::Error { .. }
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
+            | FromWorker::Suggested { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => false,

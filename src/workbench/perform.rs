@@ -465,6 +465,9 @@ impl Model {
             return self.accept_dialog();
         }
         let Some(overlay) = self.overlay.take() else {
+            if self.completion.is_only_offered() {
+                return self.run(layout, CommandId::PromptSend);
+            }
             let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {
                 self.insert_completion();
                 return Vec::new();

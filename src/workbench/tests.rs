@@ -18,6 +18,7 @@ mod pipeline;
 mod pointer;
 mod reading;
 mod resume;
+mod suggestions;
 mod taking_back;
 mod tree;
 

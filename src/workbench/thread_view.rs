@@ -2,6 +2,7 @@
 //! thread has a view of its own, made from nothing.
 
 use super::approval::Approvals;
+use super::completion::Suggestions;
 use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
 use super::fork::ForkAsked;
@@ -109,6 +110,8 @@ pub(super) enum Sent {
     Leave(Destination),
     /// How extensions draw something.
     Drawing,
+    /// What they say that completes the draft.
+    Suggestions,
     /// A program of an extension that is to have the terminal.
     Foreground(Box<Foreground>),
     Other,
@@ -149,6 +152,7 @@ pub struct ThreadView {
     pub(super) components: Components,
     /// The drawing of an extension that is waited for.
     pub(super) asked_drawing: Option<AskedDrawing>,
+    pub(super) suggestions: Suggestions,
     pub activity: Activity,
     /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
     pub(super) stopped: Option<&'static str>,
@@ -199,6 +203,7 @@ impl ThreadView {
             dialogs: Dialogs::default(),
             components: Components::default(),
             asked_drawing: None,
+            suggestions: Suggestions::default(),
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             stopped: None,
             works_since: None,

@@ -387,7 +387,8 @@ impl Model {
         self.with_sheet(|sheet, height| sheet.go_on(width, height));
         debug_assert!(self.view.link == Link::Draft || self.view.link == Link::Starting || self.view.thread.is_some());
         let older = self.settle_views(layout);
-        older.into_iter().chain(self.want_colours(layout)).chain(self.want_drawing(layout)).collect()
+        let asked = self.want_suggestions();
+        older.into_iter().chain(self.want_colours(layout)).chain(self.want_drawing(layout)).chain(asked).collect()
     }
 }
 

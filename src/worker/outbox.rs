@@ -372,6 +372,7 @@ fn size(item: &Item) -> usize {
             | FromWorker::Error { .. }
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
+            | FromWorker::Suggested { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => 0,

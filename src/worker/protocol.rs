@@ -7,7 +7,7 @@
 
 use crate::domain::command::Resume;
 use crate::domain::event::Delta;
-use crate::domain::{CallId, Draft, Drawing, Gesture, Preview, Record, ThreadId, ToDraw};
+use crate::domain::{CallId, Draft, Drawing, Gesture, Preview, Record, Suggestion, ThreadId, ToComplete, ToDraw};
 use serde::{Deserialize, Serialize};
 
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
@@ -48,6 +48,12 @@ pub enum ToWorker {
         id: u64,
         to_draw: ToDraw,
     },
+    /// What do extensions say that can complete this draft? Answered by [`FromWorker::Suggested`]; of several that were asked
+    /// for, only the last is.
+    Complete {
+        id: u64,
+        draft: ToComplete,
+    },
     /// The client is leaving in order: a worker with nothing left to do may end at once.
     Goodbye,
 }
@@ -82,6 +88,10 @@ pub enum FromWorker {
     Drawn {
         id: u64,
         drawing: Drawing,
+    },
+    Suggested {
+        id: u64,
+        suggestions: Vec<Suggestion>,
     },
     /// A log line. `offset` is where it begins, `next_offset` where the next will.
     Event {

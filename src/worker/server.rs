@@ -12,7 +12,7 @@ use super::presence::{Admission, Presence};
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, decides};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
+use crate::domain::{CallId, ContentHash, Draft, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
@@ -41,8 +41,8 @@ const LONGEST_HELLO: usize = 4 << 10;
 /// What all clients together may be sending at a moment.
 const MOST_INCOMING: usize = 2 * LONGEST_COMMAND;
 
-/// Drawings of extensions that a client may wait for.
-const DRAWINGS: usize = 4;
+/// Answers of extensions that a client may wait for.
+const ASKED: usize = 4;
 
 /// So many large messages are made at a time.
 const AT_ONCE: usize = 2;
@@ -380,10 +380,12 @@ impl Hub {
         let mut client = None;
         // The program that has the terminal of this client.
         let mut foreground = None;
-        let (mut previews, mut leaves, mut drawings) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
+        // What is asked of extensions about the draft.
+        let mut completing = JoinSet::new();
+        let (mut previews, mut leaves, mut asked) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
-            while drawings.try_join_next().is_some() {}
+            while asked.try_join_next().is_some() {}
             match message {
                 ToWorker::Hello { .. } => {}
                 ToWorker::Subscribe { from_offset } => {
@@ -414,22 +416,26 @@ impl Hub {
                     // A command of the context may take long: others are heard meanwhile.
                     previews.abort_all();
                     let (handle, outbox) = (handle.clone(), outbox.clone());
-                    previews.spawn(async move {
-                        outbox.push(match handle.preview(draft).await {
-                            Ok(preview) => FromWorker::Preview { id, preview: Box::new(preview) },
-                            Err(message) => FromWorker::Error { id, message },
-                        });
-                    });
+                    previews.spawn(async move { outbox.push(previewed(&handle, id, draft).await) });
                     while previews.try_join_next().is_some() {}
                 }
-                ToWorker::Draw { id, .. } if drawings.len() >= DRAWINGS => {
-                    outbox.push(FromWorker::Error { id, message: "too much is being drawn".to_owned() });
+                ToWorker::Draw { id, .. } if asked.len() >= ASKED => {
+                    outbox.push(FromWorker::Error { id, message: "extensions are asked too much".to_owned() });
                 }
                 ToWorker::Draw { id, to_draw } => {
                     let (handle, outbox) = (handle.clone(), outbox.clone());
-                    drawings.spawn(async move {
+                    asked.spawn(async move {
                         outbox.push(FromWorker::Drawn { id, drawing: handle.draw(to_draw).await });
                     });
+                }
+                ToWorker::Complete { id, draft } => {
+                    let (handle, outbox) = (handle.clone(), outbox.clone());
+                    // Of the draft as it was nobody wants to know any more.
+                    completing.abort_all();
+                    completing.spawn(async move {
+                        outbox.push(FromWorker::Suggested { id, suggestions: handle.complete(draft).await });
+                    });
+                    while completing.try_join_next().is_some() {}
                 }
                 ToWorker::Goodbye => {
                     orderly = true;
@@ -617,6 +623,14 @@ impl Audience for Hub {
         if differs {
             self.tell(|outbox| outbox.push_state(&state));
         }
+    }
+}
+
+/// The answer to who asks what would be sent.
+async fn previewed(handle: &Handle, id: u64, draft: Draft) -> FromWorker {
+    match handle.preview(draft).await {
+        Ok(preview) => FromWorker::Preview { id, preview: Box::new(preview) },
+        Err(message) => FromWorker::Error { id, message },
     }
 }
 

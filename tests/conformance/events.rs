@@ -38,8 +38,8 @@ async fn a_run_is_told_in_the_order_in_which_it_happens() {
         [
             "session_start",
             "agent_start",
-            "message_end",
             "turn_start",
+            "message_end",
             "message_end",
             "tool_execution_start",
             "tool_execution_end",
@@ -134,14 +134,13 @@ async fn a_call_is_told_with_its_tool_when_it_begins_and_when_it_ends() {
         assert_eq!((&event["toolCallId"], &event["toolName"]), (&json!("c0"), &json!("look")));
     }
     assert_eq!((&end["isError"], &end["result"]["content"][0]["text"]), (&json!(true), &json!("saw 7")));
-    // pi tells of a call before its guards are asked, with the arguments of the model; here it begins behind them.
-    assert_eq!(start["args"], json!({"at": 7, "fails": true}));
-    assert_eq!(thread.handlers.order()[..2], ["guard", "tool_execution_start"]);
+    // A call is told of before its guards are asked, with the arguments of the model.
+    assert_eq!(start["args"], json!({"at": 1}));
+    assert_eq!(thread.handlers.order()[..2], ["tool_execution_start", "guard"]);
 }
 
-/// pi tells of its beginning, too: here it has none.
 #[tokio::test(start_paused = true)]
-async fn a_blocked_call_ends_without_having_begun() {
+async fn a_blocked_call_is_told_of_before_its_guard_and_ends() {
     let handlers = watching(&[Stage::ToolExecutionStart, Stage::ToolExecutionEnd, Stage::AgentEnd]).says(
         "guard",
         Stage::ToolCall,
@@ -150,7 +149,7 @@ async fn a_blocked_call_ends_without_having_begun() {
     let mut thread = Conversation::new(handlers, vec![calls(&[("look", json!({"at": 1}))]), answer("well")]);
     thread.say("go").await;
     thread.handlers.until_asked("agent_end", 1).await;
-    assert_eq!(thread.handlers.order(), ["guard", "tool_execution_end", "agent_end"]);
+    assert_eq!(thread.handlers.order(), ["tool_execution_start", "guard", "tool_execution_end", "agent_end"]);
     assert_eq!(thread.handlers.told("tool_execution_end")[0]["isError"], true);
 }
 

@@ -135,11 +135,21 @@ check("entry renderers, Markdown, completion", "return 1;", async (go, host, eng
   await engine.dispatch("session_start", { reason: "startup" });
   assert.deepEqual(outside(engine.api.renderEntry(engine.inside({ type: "custom", customType: "e", data: 4 }), 20).result), ["4"]);
   assert.equal(engine.api.transformMarkdown("a b"), "A b");
-  const ask = { lines: ["#4"], line: 0, col: 2, own: { items: [{ value: "own", label: "own" }], prefix: "#" } };
-  assert.deepEqual(outside(await engine.api.suggest(engine.inside(ask))).result, { items: [{ value: "issue-4", label: "4" }, { value: "own", label: "own" }], prefix: "#4" });
-  assert.deepEqual(outside(engine.api.applySuggestion(engine.inside({ lines: ["see #4 now"], line: 0, col: 6, item: { value: "issue-4" }, prefix: "#4" }))), { lines: ["see issue-4 now"], cursorLine: 0, cursorCol: 11 });
+  const complete = async (asked) => outside(await engine.api.complete(engine.inside(asked))).result;
+  const ask = { lines: ["so", "€😀 see #4 now"], line: 1, column: 9, own: { items: [{ value: "own", label: "own" }], prefix: "#4" } };
+  const [added, own] = await complete(ask);
+  assert.deepEqual(added, { value: "issue-4", label: "4", description: "", edit: { from: 10, to: 12, text: "issue-4", cursor: 17 } });
+  assert.deepEqual(own, { value: "own", label: "own", description: "" });
+  // Arguments of a command, which fails for one of them; that is told once.
+  const argument = (text, more) => complete({ lines: [text], line: 0, column: text.length, command: "c", own: null, ...more });
+  assert.deepEqual(await argument("/c st"), [{ value: "issue-4", label: "4", description: "", edit: { from: 3, to: 5, text: "issue-4", cursor: 10 } },
+    { value: "start", label: "start", description: "begins", edit: { from: 3, to: 5, text: "start", cursor: 8 } }]);
+  await argument("/c !");
+  await argument("/c !");
+  assert.deepEqual(host.reports.map(({ event, message }) => [event, message]), [["completions:c", "boom"]]);
 }, { setup: `pi.registerEntryRenderer("e", (entry) => ({ render: () => [String(entry.data)] })); pi.registerMarkdownTransformer((text) => text.replace("a", "A"));
-  pi.on("session_start", (e, ctx) => ctx.ui.addAutocompleteProvider((inner) => ({ ...inner, getSuggestions: async (...args) => { const before = await inner.getSuggestions(...args); return { items: [{ value: "issue-4", label: "4" }, ...before.items], prefix: "#4" }; } })))` });
+  pi.on("session_start", (e, ctx) => ctx.ui.addAutocompleteProvider((inner) => ({ ...inner, getSuggestions: async (...args) => { const before = await inner.getSuggestions(...args); return { items: [{ value: "issue-4", label: "4" }, ...(before?.items ?? [])], prefix: before?.prefix ?? "#4" }; } })));
+  pi.registerCommand("c", { handler() {}, getArgumentCompletions: (prefix) => { if (prefix === "!") throw new Error("boom"); return [{ value: "start", label: "start", description: "begins" }]; } })` });
 
 test("late registration is told to the host", async () => {
   const engine = await Engine.start();

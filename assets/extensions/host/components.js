@@ -171,6 +171,11 @@ export function closePlace(id) {
   else unmount(id);
 }
 
+/** Has the host draw again what stands in these places. */
+export function redrawAll(kind) {
+  for (const place of mounted.values()) if (place.kind === kind) ask("ui.redraw", { component: place.id, force: false });
+}
+
 export const componentAt = (id) => mounted.get(id)?.component;
 
 export function closeAllOf(extension) {

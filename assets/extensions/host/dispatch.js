@@ -4,12 +4,13 @@
 // the event's value on this side, so that a long message list crosses the boundary once and not once
 // per handler. Errors are values; nothing here throws into the host.
 
-import { describeError, isDisabled, now, setOwner } from "../runtime/bridge.js";
+import { describeError, isDisabled, now, report, setOwner } from "../runtime/bridge.js";
 import { own, plain } from "../runtime/clone.js";
 import { contextFor } from "./context.js";
 import { handlerById, handlersOf } from "./registry.js";
 import { EDITED, editsOf, ruleFor } from "./merge.js";
 import { follow, signalFor } from "./signals.js";
+import { onPrompt } from "./ui.js";
 
 /** `{id, path, extension, index}` of every handler of an event, in the order they are to be asked. */
 export const handlers = (event) =>
@@ -76,6 +77,17 @@ function run(handler, event, value, ctxData, rule) {
     return failure(extension, event, problem);
   }
 }
+
+/** Tells those who watch, behind what is being done now. Nobody waits for them. */
+function tell(event, payload) {
+  queueMicrotask(async () => {
+    for (const handler of handlersOf(event)) {
+      const { error } = await run(handler, event, { type: event, ...payload }, undefined, ruleFor(event));
+      if (error) report(handler.extension.id, event, error);
+    }
+  });
+}
+onPrompt(tell);
 
 const operations = new Map();
 let nextOperation = 1;

@@ -6,7 +6,7 @@
 import { ask, dialog } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { getKeybindings } from "../modules/pi-tui/keybindings.js";
-import { handleOf, mount, openPlace, reserve, unmount } from "./components.js";
+import { handleOf, mount, openPlace, redrawAll, reserve, unmount } from "./components.js";
 import { namedTheme, theme, themeChanged } from "./theme.js";
 import { attemptNow } from "./registry.js";
 
@@ -28,9 +28,12 @@ export function branchChanged() {
   for (const { extension, listener } of branchListeners) attemptNow(extension, "branch change", listener, undefined);
 }
 
+/** What extensions say in the status line. */
+const statuses = new Map();
+
 const footerData = (extension) => ({
   getGitBranch: () => ask("git.branch") ?? null,
-  getExtensionStatuses: () => new Map(Object.entries(ask("ui.statuses") ?? {})),
+  getExtensionStatuses: () => new Map(statuses),
   getAvailableProviderCount: () => ask("model.providerCount") ?? 0,
   onBranchChange: (listener) => {
     const entry = { extension, listener };
@@ -39,10 +42,32 @@ const footerData = (extension) => ({
   },
 });
 
+// Questions to the person that are open, and what the outermost is.
+let prompts = 0;
+let prompt;
+let tellPrompt;
+
+/** Who is told that extensions begin and end asking the person. */
+export const onPrompt = (tell) => void (tellPrompt = tell);
+
+/** Runs something that waits for the person; of several at a time the first is told of, and the end of the last. */
+async function prompting(kind, title, run) {
+  if (!ask("ui.available")) return run();
+  if (prompts++ === 0) {
+    prompt = { reason: "ui_prompt", kind, ...(title ? { title: String(title) } : {}) };
+    tellPrompt?.("ui_prompt_start", prompt);
+  }
+  try {
+    return await run();
+  } finally {
+    if (--prompts === 0) tellPrompt?.("ui_prompt_end", prompt);
+  }
+}
+
 /** An abort or a timeout answers as Escape does. */
 async function askPerson(name, args, opts, otherwise) {
   try {
-    const answer = await dialog(name, { ...args, timeout: opts?.timeout }, opts?.signal);
+    const answer = await prompting(name, args.title, () => dialog(name, { ...args, timeout: opts?.timeout }, opts?.signal));
     return answer === null || answer === undefined ? otherwise : answer;
   } catch (error) {
     if (opts?.signal?.aborted || error?.code === "CANCELLED") return otherwise;
@@ -72,7 +97,12 @@ export function makeUi(extension) {
     input: (title, placeholder, opts) => askPerson("input", { title: String(title), placeholder }, opts, undefined),
     editor: (title, prefill, opts) => askPerson("editor", { title: String(title), prefill }, opts, undefined),
     notify: (message, type = "info") => void ask("ui.notify", { message: String(message), type }),
-    setStatus: (key, text) => void ask("ui.setStatus", { key: String(key), text: text ?? null }),
+    setStatus(key, text) {
+      ask("ui.setStatus", { key: String(key), text: text ?? null });
+      if (text === undefined || text === null) statuses.delete(String(key));
+      else statuses.set(String(key), String(text));
+      redrawAll("footer");
+    },
     setWorkingMessage: (message) => void ask("ui.setWorkingMessage", { message: message ?? null }),
     setWorkingVisible: (visible) => void ask("ui.setWorkingVisible", { visible: Boolean(visible) }),
     setWorkingIndicator: (options) => void ask("ui.setWorkingIndicator", { options: plain(options) ?? null }),
@@ -100,7 +130,7 @@ export function makeUi(extension) {
     getEditorText: () => ask("ui.editorText") ?? "",
     getToolsExpanded: () => Boolean(ask("ui.toolsExpanded")),
     setToolsExpanded: (expanded) => void ask("ui.setToolsExpanded", { expanded: Boolean(expanded) }),
-    custom: (factory, options) => custom(extension, factory, options),
+    custom: (factory, options) => (ask("ui.available") ? prompting("custom", undefined, () => custom(extension, factory, options)) : Promise.resolve(undefined)),
     onTerminalInput(listener) {
       const entry = { extension, listener };
       inputListeners.add(entry);
@@ -146,7 +176,6 @@ function wireEditor(editor) {
 
 /** Puts a component on the screen until it calls `done`. The value stays here and need not be plain. */
 function custom(extension, factory, options = {}) {
-  if (!ask("ui.available")) return Promise.resolve(undefined);
   const place = reserve(extension, options.overlay ? "overlay" : "custom");
   place.options = options.overlayOptions;
   return new Promise((resolve, reject) => {

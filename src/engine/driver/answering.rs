@@ -6,12 +6,18 @@ use super::ready::Purpose;
 use super::run::Driver;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
-use crate::domain::{ControlEvent, Event, RequestEvent, Tokens, Usage};
+use crate::domain::{ControlEvent, Event, RequestEvent, Stage, Tokens, Usage};
 use crate::engine::thread::{Effect, Phase};
+use crate::ports::ResponseHead;
+use serde_json::json;
 use std::time::Instant;
 
 impl<A: Audience> Driver<A> {
     pub(super) async fn progressed(&mut self, progress: Progress) {
+        while let Some(ResponseHead { status, headers }) = self.call.as_mut().and_then(Call::head) {
+            self.watched(Stage::AfterProviderResponse, json!({"status": status, "headers": headers}));
+            self.tell_waiting();
+        }
         match progress {
             Progress::Going => {
                 self.show_and_keep(false);

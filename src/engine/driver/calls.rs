@@ -7,7 +7,7 @@ use super::run::Driver;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
-use crate::ports::{CallRequest, Provider, ProviderStream};
+use crate::ports::{CallRequest, Provider, ProviderStream, ResponseHead};
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use std::future::Future;
@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Sleep;
 
 /// Live text goes to the audience at most this often. Providers read in batches of about a frame already; this is for
@@ -36,6 +37,8 @@ pub(super) struct Call {
     pub(super) purpose: Purpose,
     pub(super) answer: Answer,
     stream: ProviderStream,
+    /// How its provider begins to answer, where somebody wants to know.
+    heads: Option<UnboundedReceiver<ResponseHead>>,
     /// It takes no longer.
     ends: Pin<Box<Sleep>>,
     /// Not shown yet.
@@ -71,12 +74,23 @@ impl Call {
             sent_at: Instant::now(),
             answer: Answer::within(bounds),
             stream,
+            heads: None,
             ends: Box::pin(tokio::time::sleep(LONGEST)),
             fresh: Vec::new(),
             shown_at: None,
             unkept: Vec::new(),
             unkept_since: None,
         }
+    }
+
+    /// Has it keep how its provider begins to answer.
+    pub(super) fn watches(&mut self, heads: UnboundedReceiver<ResponseHead>) {
+        self.heads = Some(heads);
+    }
+
+    /// How its provider began to answer, where that has not been told yet.
+    pub(super) fn head(&mut self) -> Option<ResponseHead> {
+        self.heads.as_mut()?.try_recv().ok()
     }
 
     /// Closes the connection; what has arrived stays.

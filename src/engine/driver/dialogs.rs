@@ -136,6 +136,7 @@ impl Dialogs {
             components: self.components.clone(),
             guards_leaving: handlers.guards_leaving(),
             draws: handlers.has_extensions(),
+            completes: handlers.completes(),
             foreground: self.waiting_program().cloned(),
             drawn: handlers.drawn(),
         }

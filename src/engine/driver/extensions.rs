@@ -9,7 +9,8 @@ use crate::domain::command::LONG_NAME;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
-    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind, ToDraw,
+    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggestion, ThreadEvent, ThreadKind, ToComplete,
+    ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -95,6 +96,16 @@ impl<A: Audience> Driver<A> {
         self.dialogs.asked_beside.spawn(async move {
             let drawn = timeout(DEADLINE, handlers.drawing(to_draw)).await;
             let _gone = reply.send(drawn.unwrap_or_default());
+        });
+        while self.dialogs.asked_beside.try_join_next().is_some() {}
+    }
+
+    /// Asks extensions what completes a draft, beside everything else. Who takes too long has nothing to say.
+    pub(super) fn complete(&mut self, draft: ToComplete, reply: oneshot::Sender<Vec<Suggestion>>) {
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.dialogs.asked_beside.spawn(async move {
+            let said = timeout(DEADLINE, handlers.completions(draft)).await;
+            let _gone = reply.send(said.unwrap_or_default());
         });
         while self.dialogs.asked_beside.try_join_next().is_some() {}
     }

@@ -23,10 +23,14 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 
 /// What is told of a job that is not looked at.
 const PROGRESS: usize = 16;
+
+/// So long a stage waits for those who are told what came before it.
+const BEHIND: Duration = Duration::from_millis(500);
 
 /// Entries of a session that are kept with a step, the newest: all of them are in the log.
 const MOST_ENTRIES: usize = 500;
@@ -66,7 +70,15 @@ impl<A: Audience> Driver<A> {
         let skip = Arc::new(Notify::new());
         let breakpoints = Arc::clone(&self.pipeline.breakpoints);
         let watch = Some(Watch { progress: sender, skip: Arc::clone(&skip), breakpoints });
-        let job = Box::pin(job(Asking { watch, ..self.asking() }));
+        let told = if matches!(goal, Goal::Observe) { None } else { self.all_told() };
+        let job = job(Asking { watch, ..self.asking() });
+        let job = Box::pin(async move {
+            // Whoever watches and guards knows what came before.
+            if let Some(told) = told {
+                let _all_or_late = tokio::time::timeout(BEHIND, told).await;
+            }
+            job.await
+        });
         self.pipeline.jobs.push(PipelineJob { goal, job, progress, skip, handling: None, paused: None });
     }
 
@@ -175,12 +187,14 @@ impl<A: Audience> Driver<A> {
         if prepared {
             return false;
         }
+        let told = call.clone();
         let (item, call) = self.offered(call);
         let tools = self.settings.tools.mends(&item).then(|| Arc::clone(&self.settings.tools));
         if tools.is_none() && !self.has(Stage::ToolCall) {
             return false;
         }
         if !self.pipeline.works_on(&call.call_id) {
+            self.call_begins(&told);
             self.start(Goal::Call(call.call_id.clone()), |asking| async move {
                 let (mut call, mut mended) = (call, None);
                 if let Some(tools) = tools {

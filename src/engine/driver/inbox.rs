@@ -2,7 +2,7 @@
 
 use super::dialogs::Asked;
 use crate::domain::event::{CancelScope, EndReason};
-use crate::domain::{Command, Draft, Drawing, Leaving, Preview, ToDraw};
+use crate::domain::{Command, Draft, Drawing, Leaving, Preview, Suggestion, ToComplete, ToDraw};
 use std::collections::VecDeque;
 use std::future::pending;
 use tokio::sync::{mpsc, oneshot};
@@ -22,6 +22,8 @@ pub(super) enum DriverMessage {
     MayLeave(Leaving, oneshot::Sender<Result<(), String>>),
     /// How extensions draw something.
     Draw(ToDraw, oneshot::Sender<Drawing>),
+    /// What extensions say that can complete a draft.
+    Complete(ToComplete, oneshot::Sender<Vec<Suggestion>>),
     /// An extension of this thread wants something.
     Extension(Asked),
     Leave(EndReason),
@@ -68,6 +70,15 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         if self.sender.send(DriverMessage::Draw(to_draw, reply)).await.is_err() {
             return Drawing::default();
+        }
+        answer.await.unwrap_or_default()
+    }
+
+    /// What extensions say that can complete a draft.
+    pub async fn complete(&self, draft: ToComplete) -> Vec<Suggestion> {
+        let (reply, answer) = oneshot::channel();
+        if self.sender.send(DriverMessage::Complete(draft, reply)).await.is_err() {
+            return Vec::new();
         }
         answer.await.unwrap_or_default()
     }

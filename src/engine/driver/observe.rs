@@ -1,18 +1,19 @@
 //! Telling those who watch what happens in a thread: nobody waits for them.
 
 use super::Audience;
-use super::pipeline::{Before, Goal, Made, News, Run, heard};
+use super::pipeline::{Before, Goal, Made, News, Run, Telling, heard};
 use super::run::Driver;
 use super::stage::Asking;
 use crate::domain::event::{PromptMode, StopReason};
 use crate::domain::{
     CallId, ContextEvent, ControlEvent, Event, Merge, ModelRef, PromptEvent, Record, RequestEvent, SettingsEvent,
-    Stage, ThreadEvent, ThreadKind, ToolEvent,
+    Stage, ThreadEvent, ThreadKind, ToolCall, ToolEvent,
 };
 use crate::engine::thread::Phase;
 use crate::pipeline::{Chain, to_json};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// So long is waited for those who are told what happened, when a thread ends.
 pub const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -41,8 +42,58 @@ impl<A: Audience> Driver<A> {
             if stage == Stage::SessionStart {
                 self.pipeline.begins.send_replace(true);
             }
-            self.pipeline.observed.push_back(Chain::Observe { stage, event });
+            self.pipeline.observed.push_back(Telling::Event(Chain::Observe { stage, event }));
         }
+    }
+
+    /// Ends when those who watch were told everything that has happened so far; none where they were.
+    pub(super) fn all_told(&mut self) -> Option<oneshot::Receiver<()>> {
+        if self.pipeline.keeps_up() {
+            return None;
+        }
+        let (sender, reached) = oneshot::channel();
+        self.pipeline.observed.push_back(Telling::Reached(sender));
+        Some(reached)
+    }
+
+    /// The next request is being made: a turn begins, unless one has.
+    pub(super) fn turn_begins(&mut self) {
+        if self.is_observed() {
+            for (stage, value) in self.turn_start() {
+                self.watched(stage, value);
+            }
+            self.tell_waiting();
+        }
+    }
+
+    /// The beginning of a run, where none is under way, and of a turn of it.
+    fn turn_start(&mut self) -> Vec<(Stage, Value)> {
+        let mut all = Vec::new();
+        let (turn, from) = (self.thread.cost.turns, self.pipeline.known);
+        let run = self.pipeline.run.get_or_insert_with(|| {
+            all.push((Stage::AgentStart, json!({})));
+            Run { turn, from, in_turn: false }
+        });
+        if !std::mem::replace(&mut run.in_turn, true) {
+            let (turn, at) = (turn.saturating_sub(run.turn), self.settings.clock.now().0);
+            all.push((Stage::TurnStart, json!({"turnIndex": turn, "timestamp": at})));
+        }
+        all
+    }
+
+    /// A call begins, with the arguments of the model: before its guards are asked.
+    pub(super) fn call_begins(&mut self, call: &ToolCall) {
+        if self.has(Stage::ToolExecutionStart) {
+            if let Some((stage, value)) = self.call_start(call) {
+                self.watched(stage, value);
+            }
+            self.tell_waiting();
+        }
+    }
+
+    fn call_start(&mut self, call: &ToolCall) -> Option<(Stage, Value)> {
+        let event = json!({"toolCallId": call.call_id.0, "toolName": call.tool, "args": call.input});
+        self.pipeline.begun.insert(call.call_id.clone()).then_some((Stage::ToolExecutionStart, event))
     }
 
     /// Whoever was told has answered: the next thing is told, or what has arrived meanwhile.
@@ -56,8 +107,9 @@ impl<A: Audience> Driver<A> {
         if self.pipeline.is_observing() {
             return;
         }
-        if let Some(chain) = self.pipeline.observed.pop_front() {
-            self.start(Goal::Observe, |asking| async move {
+        while let Some(next) = self.pipeline.observed.pop_front() {
+            let Telling::Event(chain) = next else { continue };
+            return self.start(Goal::Observe, |asking| async move {
                 // Nobody waits for it.
                 let asking = Asking { watch: None, ..asking };
                 Made::Stage(asking.through(chain).await)
@@ -87,12 +139,8 @@ impl<A: Audience> Driver<A> {
             // What was said before this worker is not told as if it happened now.
             self.pipeline.known = self.thread.history.len();
         }
-        if let Event::Prompt(PromptEvent::CognitionIn { .. }) = event
-            && self.pipeline.run.is_none()
-        {
-            let (turn, from) = (self.thread.cost.turns, self.pipeline.known);
-            self.pipeline.run = Some(Run { turn, from, in_turn: false });
-            all.push((Stage::AgentStart, json!({})));
+        if let Event::Prompt(PromptEvent::CognitionIn { .. }) = event {
+            all.extend(self.turn_start());
         }
         let said = self.said_since();
         for message in &said {
@@ -116,11 +164,6 @@ impl<A: Audience> Driver<A> {
                     all.push((Stage::ModelSelect, json!({"model": model, "source": "restore"})));
                 }
             }
-            Event::Request(RequestEvent::RequestRecorded { attempt: 1, .. }) if self.is_answered_next() => {
-                let at = record.timestamp.0;
-                all.push((Stage::TurnStart, json!({"turnIndex": self.turn_index(), "timestamp": at})));
-                self.pipeline.run.iter_mut().for_each(|run| run.in_turn = true);
-            }
             // One that is cut may be tried again in the same turn.
             Event::Request(RequestEvent::CognitionOut { stop, .. })
                 if !matches!(self.thread.phase, Phase::Tools { .. })
@@ -129,24 +172,22 @@ impl<A: Audience> Driver<A> {
                 all.extend(self.turn_end(said.last(), &[]));
             }
             Event::Tool(ToolEvent::ToolCallStart { tool, call_id, input, .. }) => {
-                all.push((
-                    Stage::ToolExecutionStart,
-                    json!({"toolCallId": call_id.0, "toolName": tool, "args": input}),
-                ));
+                let call = ToolCall { call_id: call_id.clone(), tool: tool.clone(), input: input.clone() };
+                all.extend(self.call_start(&call));
             }
             Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }) => {
                 let mut result = json!({"content": [{"type": "text", "text": output}]});
                 if let Some(details) = self.pipeline.details.get(call_id) {
                     result["details"] = details.clone();
                 }
-                let (tool, failed) = (self.tool_of(call_id), error.is_some());
-                all.insert(
-                    0,
-                    (
-                        Stage::ToolExecutionEnd,
-                        json!({"toolCallId": call_id.0, "toolName": tool, "result": result, "isError": failed}),
-                    ),
-                );
+                let (call, failed) = (self.call(call_id).cloned(), error.is_some());
+                let tool = call.as_ref().map(|call| call.tool.as_str());
+                let event = json!({"toolCallId": call_id.0, "toolName": tool, "result": result, "isError": failed});
+                let end = (Stage::ToolExecutionEnd, event);
+                // One that is refused before anything else begins as well.
+                let start = call.and_then(|call| self.call_start(&call));
+                self.pipeline.begun.remove(call_id);
+                all.splice(0..0, start.into_iter().chain([end]));
                 if !matches!(self.thread.phase, Phase::Tools { .. } | Phase::Hooks(_)) {
                     let calls = self.calling().and_then(|place| self.told(place, place + 1).pop());
                     all.extend(self.turn_end(calls.as_ref(), &said));
@@ -207,6 +248,7 @@ impl<A: Audience> Driver<A> {
             all.extend(self.end_of(self.turn_index(), Some(&message), &[]));
         }
         self.pipeline.run = None;
+        self.pipeline.begun.clear();
         self.breakpoints().steps = false;
         let messages = self.told(run.from, self.thread.history.len());
         all.push((Stage::AgentEnd, json!({"messages": messages})));
@@ -253,11 +295,6 @@ impl<A: Audience> Driver<A> {
         self.thread.cost.turns.saturating_sub(self.pipeline.run.map_or(0, |run| run.turn))
     }
 
-    /// Whether the request that is recorded asks for an answer, and not for a summary.
-    fn is_answered_next(&self) -> bool {
-        !matches!(self.thread.phase, Phase::Compacting { .. })
-    }
-
     /// The messages that joined the history since those who watch were told last.
     fn said_since(&mut self) -> Vec<Value> {
         let (known, now) = (self.pipeline.known, self.thread.history.len());
@@ -291,10 +328,10 @@ impl<A: Audience> Driver<A> {
         self.thread.history.iter().rposition(|entry| entry.message.calls().next().is_some())
     }
 
-    /// The tool of a call.
-    fn tool_of(&self, call_id: &CallId) -> Option<&str> {
+    /// One of them.
+    fn call(&self, call_id: &CallId) -> Option<&ToolCall> {
         let calls = self.thread.history.get(self.calling()?)?.message.calls();
-        calls.into_iter().find(|call| call.call_id == *call_id).map(|call| call.tool.as_str())
+        calls.into_iter().find(|call| call.call_id == *call_id)
     }
 
     /// Whether anybody watches what happens.

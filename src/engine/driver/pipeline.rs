@@ -84,7 +84,9 @@ pub(super) struct Pipeline {
     pub(super) jobs: Vec<PipelineJob>,
     pub(super) breakpoints: Arc<Mutex<Breakpoints>>,
     /// What is still to be told to those who watch.
-    pub(super) observed: VecDeque<Chain>,
+    pub(super) observed: VecDeque<Telling>,
+    /// The calls of which they know that they began.
+    pub(super) begun: HashSet<CallId>,
     /// What the handlers of the coming request did.
     pub(super) steps: Vec<Step>,
     /// What they made of its history.
@@ -103,6 +105,13 @@ pub(super) struct Pipeline {
     pub(super) streaming: Option<Streaming>,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
+}
+
+/// Something in the queue of what is told to those who watch.
+pub(super) enum Telling {
+    Event(Chain),
+    /// Somebody waits until everything before it was told; dropping it says so.
+    Reached(#[expect(dead_code, reason = "only its end matters")] oneshot::Sender<()>),
 }
 
 /// How a thread stood before an event.

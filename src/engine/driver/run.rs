@@ -18,7 +18,8 @@ use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Bounds, CallId, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent,
-    Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage, WireForm,
+    Record, RequestEvent, SettingsEvent, Stage, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
+    WireForm,
 };
 use crate::engine::thread::{CompactionCause, Effect, Phase, Thread, apply};
 use crate::ports::tools::{Isolation, OwnCommand};
@@ -240,6 +241,7 @@ impl<A: Audience> Driver<A> {
                     DriverMessage::Preview(draft, reply) => self.preview(draft, reply),
                     DriverMessage::MayLeave(leaving, reply) => self.may_leave(leaving, reply),
                     DriverMessage::Draw(to_draw, reply) => self.draw(to_draw, reply),
+                    DriverMessage::Complete(draft, reply) => self.complete(draft, reply),
                     DriverMessage::Extension(asked) => {
                         self.extension_asks(asked).await;
                         self.carry_out().await;
@@ -340,7 +342,10 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::TakePrompt { prompt } => self.take_prompt(prompt).await,
-                Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
+                Effect::Prepare { request, attempt } => {
+                    self.turn_begins();
+                    self.begin(request, attempt).await;
+                }
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
                 Effect::HandOff(room) => self.hand_off(*room).await,
@@ -518,15 +523,14 @@ impl<A: Audience> Driver<A> {
             return;
         }
         let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
-        let Some((_, encoded)) = ready.encoded.take() else { return };
+        let Some((_, mut encoded)) = ready.encoded.take() else { return };
         self.early = EarlyCalls::default();
+        let (watch, heads) = mpsc::unbounded_channel();
+        encoded.watch = Some(watch).filter(|_| self.has(Stage::AfterProviderResponse));
         let stream = provider.send(encoded);
-        self.call = Some(Call::new(
-            request,
-            (ready.model, ready.attempt, ready.purpose),
-            stream,
-            self.settings.models.bounds(),
-        ));
+        let what = (ready.model, ready.attempt, ready.purpose);
+        let call = self.call.insert(Call::new(request, what, stream, self.settings.models.bounds()));
+        call.watches(heads);
     }
 }
 

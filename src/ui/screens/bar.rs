@@ -286,6 +286,10 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
 /// The keys that matter while a word can be completed.
 fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
     match model.completion.chosen() {
+        Some(Completed::Offered(_)) if model.completion.is_only_offered() => {
+            &[(CommandId::ListAccept, "send"), (CommandId::CompletionAccept, "insert"), (CommandId::ListClose, "close")]
+        }
+        Some(Completed::Offered(_)) => &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")],
         Some(Completed::File(_) | Completed::Thread { .. } | Completed::Prompt(_)) => {
             &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")]
         }

@@ -7,6 +7,7 @@ mod wrap;
 
 pub use wrap::Row;
 
+use crate::domain::DraftEdit;
 use std::borrow::Cow;
 use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
@@ -139,6 +140,32 @@ impl Composer {
         self.jump(line, letter.saturating_sub(letters));
         drop_unused(self.area.delete_str(letters));
         self.area.insert_str(text);
+        self.edited();
+    }
+
+    /// Changes a part of the draft, in one step that can be undone; places are letters of [`Self::raw`].
+    pub(super) fn edit(&mut self, edit: &DraftEdit) {
+        let place = |letters: usize, lines: &[String]| {
+            let mut left = letters;
+            for (number, line) in lines.iter().enumerate() {
+                let long = line.chars().count();
+                if left <= long {
+                    return (number, left);
+                }
+                left -= long + 1;
+            }
+            (lines.len().saturating_sub(1), lines.last().map_or(0, |line| line.chars().count()))
+        };
+        let (line, letter) = place(edit.from, self.area.lines());
+        self.jump(line, letter);
+        self.area.start_selection();
+        let (line, letter) = place(edit.to, self.area.lines());
+        self.jump(line, letter);
+        // Drops what is selected, as it does with an empty text too.
+        self.area.insert_str(cleaned(&edit.text));
+        self.area.cancel_selection();
+        let (line, letter) = place(edit.cursor, self.area.lines());
+        self.jump(line, letter);
         self.edited();
     }
 

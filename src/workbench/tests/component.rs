@@ -123,7 +123,7 @@ fn an_extension_leads_to_a_new_thread_once() {
 fn a_command_that_levain_has_too_is_offered_by_its_long_name() {
     use crate::domain::OfferedCommand;
     let mut session = connected();
-    let command = |name: &str| OfferedCommand { name: name.to_owned(), about: String::new() };
+    let command = |name: &str| OfferedCommand { name: name.to_owned(), about: String::new(), completes: false };
     showing(
         &mut session,
         OfExtensions { commands: vec![command("handoff"), command("greet")], ..OfExtensions::default() },
