@@ -776,7 +776,7 @@ fn s17_a_thread_over_all_that_may_run_is_queued_until_the_process_of_another_has
             .trusted();
     let settings = tree.home.home().join(".ai/config/agent/coordination.yaml");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
-    fs::write(settings, "children: { max_threads: 2 }\n").unwrap();
+    fs::write(settings, "children: { max_threads: 1 }\n").unwrap();
     let lead = text(&tree.run("lead", &["--background"])["thread_id"]).to_owned();
     let children =
         || -> Vec<Value> { tree.threads().into_iter().filter(|thread| thread["directive"] == "child").collect() };

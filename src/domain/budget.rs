@@ -94,7 +94,7 @@ impl From<&Cost> for Spent {
 pub struct Slots {
     /// Children of one parent.
     pub children: Option<u32>,
-    /// Threads of the project.
+    /// Threads of the project, without those above the one that asks.
     pub threads: Option<u32>,
 }
 

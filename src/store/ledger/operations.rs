@@ -169,7 +169,11 @@ fn no_slot(accounts: &[Account], live: u32, slots: Slots) -> Option<NoSlot> {
     {
         return Some(NoSlot::Children { parent: parent.thread.clone(), live: parent.live_children, most });
     }
-    slots.threads.filter(|most| live >= *most).map(|most| NoSlot::Threads { live, most })
+    // Those above it may wait for it: were they counted, a line of threads that each wait for the next could hold all slots. Of those
+    // that wait the one that began last always has room below it, as it had less than `most` beside it.
+    let above = accounts.iter().skip(1).filter(|account| account.live).count();
+    let beside = live.saturating_sub(u32::try_from(above).unwrap_or(u32::MAX));
+    slots.threads.filter(|most| beside >= *most).map(|most| NoSlot::Threads { live: beside, most })
 }
 
 /// Gives the first of `accounts` a budget, or tells why not.

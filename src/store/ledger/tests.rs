@@ -259,7 +259,7 @@ fn a_thread_waits_for_a_slot_and_says_why() {
     assert_eq!(taken.to_string(), "waits for a child of root-1 to end: 2 running, limit 2");
     assert!(matches!(ask("b", Some("root")), Registered::Live(_)), "it has its slot");
     assert!(matches!(ask("other", None), Registered::Live(_)));
-    let Registered::NoSlot(taken) = ask("a1", Some("a")) else { panic!() };
+    let Registered::NoSlot(taken) = ask("another", None) else { panic!() };
     assert_eq!(taken, NoSlot::Threads { live: 4, most: 4 });
     for _ in 0..2 {
         at.release("b");
@@ -267,6 +267,36 @@ fn a_thread_waits_for_a_slot_and_says_why() {
     assert!(matches!(ask("c", Some("root")), Registered::Live(_)));
     assert!(matches!(ask("b", Some("root")), Registered::NoSlot(_)), "a thread that is resumed needs one as well");
     assert_eq!(at.report("root").live_children, 2);
+}
+
+/// Whatever waits for what: some of those that wait can go on.
+#[test]
+fn threads_that_wait_for_their_children_do_not_hold_all_slots() {
+    let at = Fixture::new();
+    let slots = Slots { children: None, threads: Some(3) };
+    let ask = |name: &str, parent: Option<&str>| {
+        at.ledger.register(Registration { slots, ..thread(name, parent, Budget::OPEN) })().unwrap()
+    };
+    let mut above: Option<String> = None;
+    for name in ["a", "b", "c", "d", "e"] {
+        assert!(matches!(ask(name, above.as_deref()), Registered::Live(_)), "{name}");
+        above = Some(name.to_owned());
+    }
+    let Registered::NoSlot(taken) = ask("other", None) else { panic!() };
+    assert_eq!(taken, NoSlot::Threads { live: 5, most: 3 });
+    for name in ["c", "d", "e"] {
+        at.release(name);
+    }
+    for (name, parent) in [("x", None), ("y", Some("x"))] {
+        assert!(matches!(ask(name, parent), Registered::Live(_)), "{name}");
+    }
+    // Two wait for a child each: there is room below both.
+    for (name, parent) in [("b1", "b"), ("y1", "y")] {
+        let begins = matches!(ask(name, Some(parent)), Registered::Live(_));
+        assert_eq!(begins, name == "b1", "{name}");
+    }
+    at.release("b1");
+    assert!(matches!(ask("y1", Some("y")), Registered::Live(_)));
 }
 
 #[test]
