@@ -146,3 +146,23 @@ fn a_handler_is_asked_again_as_it_is_written_now() {
     terminal.leave();
     home.wait_until_quiet();
 }
+
+#[test]
+fn a_breakpoint_at_a_handler_that_nobody_has_is_told() {
+    let (home, server) = project();
+    let terminal = screen(&home, &server).start();
+    terminal.wait_for("test-model");
+    say(&terminal, &server, "teh roof", "Tiled.");
+    enter(&terminal, "/break input:typo");
+    terminal.wait_for("no handler at input is called typo now (did you mean typos?)");
+    enter(&terminal, "/break off");
+    enter(&terminal, "/break input:typos");
+    terminal.send_keys("teh wall");
+    terminal.wait_for("› teh wall");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("paused before typos (input)");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("paused before typos (input)");
+    terminal.leave();
+    home.wait_until_quiet();
+}

@@ -11,6 +11,7 @@ use crate::context::Plan;
 use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, PROGRAM_CLIENT, QueuedPrompt, Resume};
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
+use crate::domain::problem::nearest;
 use crate::domain::{
     CallId, ContentHash, Entry, Event, ExtensionEntry, Messages, Piece, PromptEvent, SentBody, Stage, StageValue, Step,
     StepOutcome, ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
@@ -507,6 +508,19 @@ impl<A: Audience> Driver<A> {
     }
 
     pub(super) fn set_breakpoints(&self, breakpoints: Vec<Breakpoint>) {
+        let before = self.breakpoints().set.clone();
+        for Breakpoint { stage, handler, .. } in breakpoints.iter().filter(|set| !before.contains(set)) {
+            let known = self.settings.handlers.at(*stage);
+            // Before the first prompt some may not be loaded.
+            let is_loaded = !known.is_empty() || !self.thread.history.is_empty();
+            if let Some(name) = handler.as_ref().filter(|name| is_loaded && !known.iter().any(|one| one.id == **name)) {
+                let near = nearest(name, known.iter().map(|handler| handler.id.as_str()));
+                let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+                self.tell_live(format!(
+                    "no handler at {stage} is called {name} now{near}; the breakpoint waits for one"
+                ));
+            }
+        }
         self.breakpoints().set = breakpoints;
         self.tell_state();
     }

@@ -212,7 +212,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Tells those who look now.
-    fn tell_live(&self, text: String) {
+    pub(super) fn tell_live(&self, text: String) {
         let (timestamp, thread_id) = (self.settings.clock.now(), self.thread.id.clone());
         let record = Record { timestamp, thread_id, event: Event::Thread(ThreadEvent::Notice { text }) };
         self.settings.audience.recorded(None, &record);
