@@ -3,6 +3,8 @@
 
 use crate::support::scripted_project::{Project, done, say};
 use crate::support::terminal;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use terminal::key;
 
@@ -423,13 +425,15 @@ fn a_footer_knows_what_extensions_say_in_the_status_line() {
 }
 
 #[test]
-fn extensions_are_told_that_the_person_is_asked() {
+fn extensions_are_told_that_the_person_is_asked_and_they_copy() {
     let extension = r#"import fs from "node:fs";
+import { copyToClipboard } from "@mariozechner/pi-coding-agent";
 export default (pi: any) => {
   for (const event of ["ui_prompt_start", "ui_prompt_end"])
     pi.on(event, (told: any) => fs.appendFileSync("told", `${told.type} ${told.kind} ${told.title}\n`));
   pi.registerCommand("inquire", { handler: async (_: string, ctx: any) => {
     ctx.ui.notify(`got ${await ctx.ui.confirm("Sure?", "It is about this.")}`);
+    await copyToClipboard("to be pasted");
   } });
 };"#;
     let project = Project::extended(extension, &[done()]);
@@ -443,5 +447,8 @@ export default (pi: any) => {
     terminal.send_keys(key::ESC);
     terminal.wait_for("got false");
     terminal::poll("its end is told", || told().ends_with("ui_prompt_end confirm Sure?\n"));
+    // And it copies, by the terminal (OSC 52).
+    let copied = format!("\x1b]52;c;{}", STANDARD.encode("to be pasted"));
+    terminal::poll("it is copied", || String::from_utf8_lossy(&terminal.bytes()).contains(&copied));
     terminal.leave();
 }

@@ -295,6 +295,9 @@ pub struct OfExtensions {
     /// What they call a person for who looks elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<NumberedText>,
+    /// What they want on the person's clipboard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<NumberedText>,
     /// Their commands: `/NAME` runs one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<OfferedCommand>,

@@ -9,7 +9,7 @@ use futures_util::stream::{self, Stream};
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What to ask: the assembled texts and the settings of the call.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +66,8 @@ pub struct ResponseHead {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Where it is told.
-pub type ResponseWatch = tokio::sync::mpsc::UnboundedSender<ResponseHead>;
+/// Where it is left by whoever sends, until it is taken.
+pub type ResponseWatch = Arc<Mutex<Option<ResponseHead>>>;
 
 impl EncodedRequest {
     /// What the record of the request says of it.

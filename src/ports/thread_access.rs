@@ -59,6 +59,9 @@ pub trait ThreadAccess: Send + Sync {
     /// Calls a person who looks elsewhere.
     fn call(&self, text: String);
 
+    /// Puts a text on the clipboard of whoever looks at the thread.
+    fn copy(&self, text: String);
+
     /// Puts a text into the draft of whoever looks at the thread.
     fn suggest(&self, text: String);
 

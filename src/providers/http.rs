@@ -20,7 +20,7 @@ use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -161,7 +161,7 @@ async fn open(
     let sent = within(silence, &place, request.send()).await?;
     let response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
     if let Some(watch) = watch {
-        let _nobody_waits = watch.send(head(&response, key.as_ref()));
+        *watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(head(&response, key.as_ref()));
     }
     if !response.status().is_success() || !is_stream(response.headers()) {
         return Err(within(silence, &place, refusal(response, &place, key.as_ref()))

@@ -395,6 +395,26 @@ impl ExtensionThread {
         }
     }
 
+    /// What is done as soon as it is asked for; none where it is something else.
+    fn at_once(&self, thread: &dyn ThreadAccess, name: &str, arguments: &Value) -> Option<Result<Value, Refusal>> {
+        match name {
+            "clipboard.copy" => {
+                let text = arguments.get("text").and_then(Value::as_str).filter(|_| self.has_person());
+                let Some(text) = text else {
+                    return Some(Err(Refusal::new("ENOSYS", "there is no screen with a clipboard")));
+                };
+                thread.copy(text.to_owned());
+            }
+            "reload" => {
+                if !self.reload.swap(true, Ordering::Relaxed) {
+                    thread.notice("extensions are loaded again with the next prompt".to_owned());
+                }
+            }
+            _ => return None,
+        }
+        Some(Ok(Value::Null))
+    }
+
     /// Whether an extension wants all of them to be loaded again.
     pub(super) fn wants_reload(&self) -> bool {
         self.reload.swap(false, Ordering::Relaxed)
@@ -610,11 +630,8 @@ impl Outside for ExtensionThread {
         if name == "llm.stream" {
             return self.call_model(&thread, &asker, &arguments);
         }
-        if name == "reload" {
-            if !self.reload.swap(true, Ordering::Relaxed) {
-                thread.notice("extensions are loaded again with the next prompt".to_owned());
-            }
-            return Box::pin(std::future::ready(Ok(Value::Null)));
+        if let Some(done) = self.at_once(thread.as_ref(), &name, &arguments) {
+            return Box::pin(std::future::ready(done));
         }
         let said = match Self::said(&name, &arguments) {
             Ok(said) => said,

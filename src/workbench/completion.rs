@@ -3,6 +3,7 @@
 use super::message::{Effect, PromptRow};
 use super::model::Model;
 use super::picker::best;
+use super::suggestions::{Spot, Suggestions, split_at_letter};
 use super::thread_row::ThreadRow;
 use super::thread_view::{Link, Sent};
 use crate::commands::{CommandId, Need, TABLE};
@@ -29,30 +30,6 @@ pub struct Completion {
     pub(super) moved: bool,
     /// Closed by the person until the draft or its cursor changes.
     pub(super) dismissed: Option<Spot>,
-}
-
-/// A draft with its cursor. Large pastes are one letter in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
-    text: String,
-    /// Line, and letters before it there.
-    cursor: (usize, usize),
-}
-
-impl Spot {
-    /// Letters of the whole draft before the cursor.
-    fn letters_before(&self) -> usize {
-        let before = self.text.split('\n').take(self.cursor.0).map(|line| line.chars().count() + 1);
-        before.sum::<usize>() + self.cursor.1
-    }
-}
-
-/// What extensions say that can complete the draft.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Suggestions {
-    /// The question that is not answered yet, by its number.
-    asked: Option<(u64, Spot)>,
-    answered: Option<(Spot, Vec<Suggestion>)>,
 }
 
 /// One thing that the word can become.
@@ -379,11 +356,6 @@ fn with_own(suggestions: Vec<Suggestion>, own: &[Completed]) -> Vec<Completed> {
         Suggestion::Extension(offered) => Some(Completed::Offered(offered)),
     };
     suggestions.into_iter().filter_map(entry).collect()
-}
-
-fn split_at_letter(text: &str, letters: usize) -> (&str, &str) {
-    let at = text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at);
-    text.split_at(at)
 }
 
 fn changes_nothing(edit: &DraftEdit, text: &str) -> bool {

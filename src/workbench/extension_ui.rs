@@ -173,6 +173,13 @@ impl Model {
         }
     }
 
+    /// Puts a text of an extension on the clipboard. Where another thread is looked at nobody copies for it.
+    pub(super) fn take_copy(&mut self) -> Option<Effect> {
+        let state = self.view.state.as_ref()?;
+        let copied = NumberedText::take(state.extensions.copied.as_ref(), &mut self.view.dialogs.copied)?;
+        Some(Effect::Copy(copied.to_owned()))
+    }
+
     /// Puts a text of an extension into the draft; what is written there stays behind it.
     fn take_suggestion(&mut self) {
         let Some(state) = &self.view.state else { return };

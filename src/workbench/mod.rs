@@ -70,6 +70,7 @@ mod scroll;
 mod search;
 mod servers;
 mod submit;
+mod suggestions;
 mod taking_back;
 mod thread_list;
 mod thread_order;

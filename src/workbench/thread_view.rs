@@ -2,12 +2,12 @@
 //! thread has a view of its own, made from nothing.
 
 use super::approval::Approvals;
-use super::completion::Suggestions;
 use super::component::{AskedDrawing, Components};
 use super::dialog::Dialogs;
 use super::fork::ForkAsked;
 use super::layout::Position;
 use super::search::Reading;
+use super::suggestions::Suggestions;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::background::BackgroundCommand;
 use crate::domain::command::{Breakpoint, Handling};

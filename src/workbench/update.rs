@@ -239,6 +239,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     effects.extend(model.follow_editor(layout));
     effects.extend(model.follow_move());
     effects.extend(model.follow_foreground());
+    effects.extend(model.take_copy());
     model.settle_approval();
     effects.extend(model.call_attention());
     effects

@@ -7,15 +7,14 @@ use super::run::Driver;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
-use crate::ports::{CallRequest, Provider, ProviderStream, ResponseHead};
+use crate::ports::{CallRequest, Provider, ProviderStream, ResponseHead, ResponseWatch};
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Sleep;
 
 /// Live text goes to the audience at most this often. Providers read in batches of about a frame already; this is for
@@ -38,7 +37,7 @@ pub(super) struct Call {
     pub(super) answer: Answer,
     stream: ProviderStream,
     /// How its provider begins to answer, where somebody wants to know.
-    heads: Option<UnboundedReceiver<ResponseHead>>,
+    watch: Option<ResponseWatch>,
     /// It takes no longer.
     ends: Pin<Box<Sleep>>,
     /// Not shown yet.
@@ -74,7 +73,7 @@ impl Call {
             sent_at: Instant::now(),
             answer: Answer::within(bounds),
             stream,
-            heads: None,
+            watch: None,
             ends: Box::pin(tokio::time::sleep(LONGEST)),
             fresh: Vec::new(),
             shown_at: None,
@@ -83,14 +82,14 @@ impl Call {
         }
     }
 
-    /// Has it keep how its provider begins to answer.
-    pub(super) fn watches(&mut self, heads: UnboundedReceiver<ResponseHead>) {
-        self.heads = Some(heads);
+    /// How its provider begins to answer will be left there.
+    pub(super) fn watches(&mut self, watch: Option<ResponseWatch>) {
+        self.watch = watch;
     }
 
     /// How its provider began to answer, where that has not been told yet.
     pub(super) fn head(&mut self) -> Option<ResponseHead> {
-        self.heads.as_mut()?.try_recv().ok()
+        self.watch.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Closes the connection; what has arrived stays.

@@ -23,12 +23,18 @@ pub(super) const LARGEST: usize = 64 << 10;
 
 /// What an extension asks for.
 pub(super) enum Asked {
-    Dialog { from: String, dialog: Dialog, reply: oneshot::Sender<Option<DialogReply>> },
+    Dialog {
+        from: String,
+        dialog: Dialog,
+        reply: oneshot::Sender<Option<DialogReply>>,
+    },
     Show(Shown),
     Components(Vec<OpenComponent>, oneshot::Sender<()>),
     Foreground(ForegroundProgram, oneshot::Sender<()>, oneshot::Sender<Option<i32>>),
     Notice(String),
     Suggest(String),
+    /// A text for the clipboard.
+    Copy(String),
     Attention(String),
     Theme(String),
     Move(MoveTo, String),
@@ -48,6 +54,8 @@ pub(super) struct Dialogs {
     pub(super) theme: Option<NumberedText>,
     /// The newest text for the draft.
     pub(super) suggested: Option<NumberedText>,
+    /// The newest text for the clipboard.
+    pub(super) copied: Option<NumberedText>,
     shown: Vec<Shown>,
     pub(super) components: Vec<OpenComponent>,
     /// The program that is to have a terminal, or has it.
@@ -104,6 +112,7 @@ impl Default for Dialogs {
             open: Vec::new(),
             asked: 0,
             suggested: None,
+            copied: None,
             theme: None,
             calling: None,
             moved: None,
@@ -128,6 +137,7 @@ impl Dialogs {
             dialogs: self.open.iter().map(|(dialog, _)| dialog.clone()).collect(),
             shown: self.shown.clone(),
             suggested: self.suggested.clone(),
+            copied: self.copied.clone(),
             calling: self.calling.clone(),
             theme: self.theme.clone(),
             moved: self.moved.clone(),

@@ -143,7 +143,10 @@ impl<A: Audience> Driver<A> {
             Asked::Theme(name) if name.len() <= LONGEST_THEME => {
                 self.dialogs.theme = Some(NumberedText::after(self.dialogs.theme.as_ref(), name));
             }
-            Asked::Suggest(_) | Asked::Move(..) | Asked::Theme(_) => {}
+            Asked::Copy(text) if text.len() <= LARGEST => {
+                self.dialogs.copied = Some(NumberedText::after(self.dialogs.copied.as_ref(), text));
+            }
+            Asked::Suggest(_) | Asked::Copy(_) | Asked::Move(..) | Asked::Theme(_) => {}
             Asked::Attention(text) => {
                 self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
@@ -277,6 +280,10 @@ impl ThreadAccess for Access {
 
     fn choose_theme(&self, name: String) {
         self.tell(Asked::Theme(name));
+    }
+
+    fn copy(&self, text: String) {
+        self.tell(Asked::Copy(text));
     }
 
     fn suggest(&self, text: String) {

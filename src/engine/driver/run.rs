@@ -23,7 +23,7 @@ use crate::domain::{
 };
 use crate::engine::thread::{CompactionCause, Effect, Phase, Thread, apply};
 use crate::ports::tools::{Isolation, OwnCommand};
-use crate::ports::{Approvals, Clock, Handlers, Provider, ThreadStore, ToolRunner};
+use crate::ports::{Approvals, Clock, Handlers, Provider, ResponseWatch, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -525,12 +525,12 @@ impl<A: Audience> Driver<A> {
         let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
         let Some((_, mut encoded)) = ready.encoded.take() else { return };
         self.early = EarlyCalls::default();
-        let (watch, heads) = mpsc::unbounded_channel();
-        encoded.watch = Some(watch).filter(|_| self.has(Stage::AfterProviderResponse));
+        let watch = self.has(Stage::AfterProviderResponse).then(ResponseWatch::default);
+        encoded.watch.clone_from(&watch);
         let stream = provider.send(encoded);
         let what = (ready.model, ready.attempt, ready.purpose);
         let call = self.call.insert(Call::new(request, what, stream, self.settings.models.bounds()));
-        call.watches(heads);
+        call.watches(watch);
     }
 }
 
