@@ -355,6 +355,13 @@ export default (pi: any) => {
       .map((name) => ({ value: name, label: name, description: `to ${name}\x1b]0;evil\x07` })),
     handler: async (where: string, ctx: any) => ctx.ui.notify(`shipped to <${where}>`),
   });
+  pi.registerCommand("hang", {
+    getArgumentCompletions: () => new Promise((resolve) => setTimeout(resolve, 20_000)),
+    handler: async (_: string, ctx: any) => ctx.ui.notify(`it may ask: ${ctx.hasUI}`),
+  });
+  pi.registerCommand("fresh", { handler: async (_: string, ctx: any) => {
+    await ctx.newSession({ withSession: async (fresh: any) => { await fresh.sendUserMessage("kick off"); } });
+  } });
   pi.on("session_start", (_: any, ctx: any) => ctx.ui.addAutocompleteProvider((inner: any) => ({
     ...inner,
     getSuggestions: async (lines: string[], line: number, col: number, options: any) => {
@@ -372,7 +379,7 @@ fn extensions_complete_arguments_of_their_commands_and_words() {
     let terminal = project.begun((100, 45));
     terminal.send_keys("/deploy ");
     terminal.wait_for("to production");
-    terminal.wait_for("▸ staging");
+    terminal.wait_for("to staging");
     terminal.send_keys("p");
     terminal.wait_gone("to staging");
     terminal.wait_for("▸ production");
@@ -396,7 +403,20 @@ fn extensions_complete_arguments_of_their_commands_and_words() {
     terminal.send_keys("/hel");
     terminal.wait_for("▸ /help");
     assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\x1b]0;evil"));
-    terminal.send_keys("\x03");
+    terminal.send_keys(&"\x7f".repeat(4));
+    // Whoever runs while a completion is waited for is no less free for that.
+    terminal.send_keys("/hang now");
+    terminal.wait_for("› /hang now");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("it may ask: true");
+    // What is said in the session that takes the place of this one is the draft there.
+    terminal.send_keys("/fresh");
+    terminal.wait_for("▸ /fresh");
+    terminal.send_keys("\x1b");
+    terminal.wait_gone("▸ /fresh");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("› kick off");
+    terminal.wait_for("A new thread");
     terminal.leave();
 }
 

@@ -188,3 +188,44 @@ export default (pi: any) => {
     assert_eq!(lines(&project, "told")[4..], [r#""asked""#, failed]);
     thread.leave().await;
 }
+
+/// A guard that blocks a call may say that the model is not to answer that.
+#[test]
+fn a_guard_may_end_the_turn_with_the_call() {
+    let extension = r#"export default (pi: any) => {
+  pi.on("tool_call", () => ({ block: true, reason: "enough", terminate: true }));
+};"#;
+    let project = Project::with("", &replies("rye_bash"));
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let id = project.run("go");
+    let kinds: Vec<_> = project.events(&id).into_iter().map(|(kind, _)| kind).collect();
+    let count = |wanted: &str| kinds.iter().filter(|kind| *kind == wanted).count();
+    assert_eq!((count("cognition_out"), count("tool_call_result")), (1, 1), "{kinds:?}");
+}
+
+/// What extensions do not know of they do not take away.
+#[test]
+fn the_active_tools_given_back_are_all_there_were() {
+    let offered = |extension: &str| {
+        let project = Project::with("", &[json!({"steps": [{"text": "Done."}]})]);
+        project.write(".ai/extensions/e.ts", extension);
+        let project = project.trusted();
+        let (code, out, err) = project.levain(&["run", "--json", "--model", &project.model, "go"]);
+        assert_eq!(code, 0, "{err}");
+        let told: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+        let id = told["thread_id"].as_str().unwrap();
+        let (_, sent, _) = project.levain(&["context", "show", "--thread", id, "--wire"]);
+        let sent: Value = serde_json::from_str(&sent).unwrap_or_else(|_| panic!("{sent}"));
+        let names = sent["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone());
+        names.collect::<Vec<_>>()
+    };
+    let all = offered("export default () => {};");
+    assert!(all.contains(&"rye_execute".into()), "{all:?}");
+    let same = "export default (pi: any) => { pi.on('session_start', () => pi.setActiveTools(pi.getActiveTools())); };";
+    assert_eq!(offered(same), all);
+    let fewer = "export default (pi: any) => { pi.on('session_start', () => pi.setActiveTools(['read'])); };";
+    let fewer = offered(fewer);
+    assert!(fewer.contains(&"rye_file_system_read".into()) && !fewer.contains(&"rye_bash".into()), "{fewer:?}");
+}

@@ -744,7 +744,11 @@ fn folders_of_the_policy_times_and_links_are_made_within_it() {
     let (cwd, kept) = (root.join("project"), root.join("home/.pi/agent"));
     fs::create_dir_all(cwd.join(".ai")).unwrap();
     fs::write(root.join("secret"), "s").unwrap();
-    let policy = Policy { write: vec![cwd.clone(), kept.clone()], guarded: vec![cwd.join(".ai")], ..Policy::default() };
+    let policy = Policy {
+        write: vec![cwd.clone(), kept.clone(), root.join("other")],
+        guarded: vec![cwd.join(".ai")],
+        ..Policy::default()
+    };
     let settings = Settings {
         cwd,
         home: root.join("home"),
@@ -760,7 +764,7 @@ import os from 'node:os';
 const tried = (what) => { try { return String(what()); } catch (error) { return error.code; } };
 export default (pi) => {
   pi.on('input', () => {
-    fs.mkdirSync(os.homedir() + '/.pi/agent', { recursive: true });
+    fs.mkdirSync('../other', { recursive: true });
     fs.writeFileSync(os.homedir() + '/.pi/agent/state.json', '{}');
     fs.writeFileSync('a', 'a');
     fs.utimesSync('a', 1000, 2000);
@@ -775,7 +779,7 @@ export default (pi) => {
     let emitted = bench.emit("input", json!({"text": "go"}));
     let expected = json!({"action": "transform", "text": "2000000 a EACCES EACCES EACCES EACCES"});
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
-    assert!(kept.join("state.json").exists());
+    assert!(kept.join("state.json").exists() && root.join("other").is_dir());
 }
 
 #[test]

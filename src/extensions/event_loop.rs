@@ -402,10 +402,15 @@ impl EventLoop {
             Ask::Function { name, arguments } => {
                 // What a shortcut starts ends with it, so it is to be known whose it is.
                 let key = arguments.first().and_then(Value::as_str).unwrap_or_default();
-                let path = if name == "callShortcut" {
-                    self.path_of(|listing| &listing.shortcuts, "key", key)
-                } else {
-                    PathBuf::new()
+                let path = match name {
+                    "callShortcut" => self.path_of(|listing| &listing.shortcuts, "key", key),
+                    "complete" => {
+                        let command = arguments.first().and_then(|question| question.get("command")?.as_str());
+                        let of_command =
+                            command.map(|command| self.path_of(|listing| &listing.commands, "name", command));
+                        of_command.unwrap_or_else(|| self.first_completer())
+                    }
+                    _ => PathBuf::new(),
                 };
                 let begin = |realm: &Realm, lost: &Lost| realm.begin(Some(lost), |_, api| call(api, name, arguments));
                 let whole = |record: Plain, answer: &mut Answer| {
@@ -470,6 +475,13 @@ impl EventLoop {
         if let Some(one) = self.pending.get_mut(waiting) {
             one.signal = Some(signal);
         }
+    }
+
+    /// The file of the extension that completes drafts, where there is one; with several nobody knows whose turn it is.
+    fn first_completer(&self) -> PathBuf {
+        let listing = self.listed.borrow();
+        let [one] = listing.completions.as_slice() else { return PathBuf::new() };
+        one.get("path").and_then(Value::as_str).map(PathBuf::from).unwrap_or_default()
     }
 
     /// The file of the extension that has a tool, a command or a shortcut.

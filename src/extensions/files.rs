@@ -188,7 +188,12 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             // As with Node, of a file that is made; one that is there keeps its own.
             options.mode(mode_of(arguments).unwrap_or(0o666));
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
-            options.open(file(policy, &cwd.join(text("path")))?)?.write_all(data)?;
+            let path = file(policy, &cwd.join(text("path")))?;
+            // With pi the folder of its own is there.
+            if let Some(folder) = path.parent().filter(|folder| policy.write.iter().any(|root| root == folder)) {
+                fs::create_dir_all(folder)?;
+            }
+            options.open(path)?.write_all(data)?;
             Ok(Plain::Nothing)
         }
         "mkdir" => {

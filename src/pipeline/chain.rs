@@ -41,6 +41,8 @@ pub enum Chain {
     ToolCall {
         call: ToolCall,
         blocked: Option<String>,
+        /// No answer is wanted to its result.
+        terminates: bool,
     },
     ToolResult {
         call: ToolCall,
@@ -98,7 +100,7 @@ impl Chain {
             }
             Stage::Context => Self::Context { messages: Arc::default() },
             Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null, paid: None },
-            Stage::ToolCall => Self::ToolCall { call: call(), blocked: None },
+            Stage::ToolCall => Self::ToolCall { call: call(), blocked: None, terminates: false },
             Stage::ToolResult => Self::ToolResult {
                 call: call(),
                 text: String::new(),
@@ -197,7 +199,7 @@ impl Chain {
                 Some(Value::Array(list)) => self.merge_messages(&shared(list)),
                 Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
             },
-            Self::ToolCall { call, blocked } => called(map, call, blocked),
+            Self::ToolCall { call, blocked, terminates } => called(map, call, (blocked, terminates)),
             Self::ToolResult { text, details, error, images, .. } => result(map, (text, images), details, error),
             Self::Compact(compact) => compact.merge(map, by),
             Self::BeforeProviderRequest { .. } | Self::Observe { .. } => Ok(Merged::Unchanged),
@@ -344,7 +346,14 @@ fn started(
     Ok(if changed { Merged::Changed } else { Merged::Unchanged })
 }
 
-fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<String>) -> Result<Merged, String> {
+fn called(
+    map: &Map<String, Value>,
+    call: &mut ToolCall,
+    (blocked, terminates): (&mut Option<String>, &mut bool),
+) -> Result<Merged, String> {
+    if let Some(wanted) = map.get("terminate").and_then(Value::as_bool) {
+        *terminates = wanted;
+    }
     match map.get("block") {
         Some(Value::Bool(true)) => {
             let reason = map.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty());

@@ -26,7 +26,8 @@ impl ExtensionHandlers {
         let question = json!({"lines": draft.lines, "line": draft.line, "column": draft.column,
             "command": draft.command, "own": own});
         let ask = Ask::Function { name: "complete", arguments: vec![question] };
-        let Ok((answer, _)) = engine.ask(ask, true).await else { return Vec::new() };
+        // Not as somebody who only looks: while such a one is answered nothing may be left behind by whoever else runs.
+        let Ok((answer, _)) = engine.ask(ask, false).await else { return Vec::new() };
         let told = answer.result.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let mut left = MOST_BYTES;
         let fits = |suggestion: &Suggestion| {

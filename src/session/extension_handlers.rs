@@ -591,8 +591,14 @@ impl ExtensionHandlers {
         }
         let value = match answers.last() {
             Some(last) if is_guard && !tools_of_pi::blocks(&last.json()) => {
-                let answers = answers.iter().map(|answer| answer.json().into_owned()).collect();
-                tools_of_pi::joined(&call.event.json(), answers).into()
+                let answers: Vec<_> = answers.iter().map(|answer| answer.json().into_owned()).collect();
+                let terminate = answers.iter().rev().find_map(|answer| answer.get("terminate")?.as_bool());
+                let mut joined = tools_of_pi::joined(&call.event.json(), answers);
+                if let Some(terminate) = terminate {
+                    joined = if joined.is_object() { joined } else { json!({}) };
+                    joined["terminate"] = terminate.into();
+                }
+                joined.into()
             }
             Some(last) => last.clone(),
             None => Value::Null.into(),

@@ -2,7 +2,7 @@
 
 use super::built_in::Equipment;
 use super::extension_models;
-use super::extension_thread::{ExtensionThread, is_idle};
+use super::extension_thread::{Active, ExtensionThread, is_idle};
 use super::tools_of_pi;
 use crate::context::ToolWords;
 use crate::domain::event::CancelScope;
@@ -146,7 +146,8 @@ impl ExtensionThread {
             "tools.setActive" => {
                 let names = arguments.get("names").and_then(Value::as_array)?;
                 let names = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(names);
+                let known = self.granted().into_iter().map(|tool| tool.spec.name).collect();
+                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(Active { names, known });
                 Value::Null
             }
             "run.systemPromptOptions" => self.prompt_options(),

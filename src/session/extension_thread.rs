@@ -45,6 +45,13 @@ const LONGEST_CALL: usize = 200;
 /// Lines of a widget, as in pi.
 const WIDGET_LINES: usize = 10;
 
+/// The tools that extensions want to be offered.
+pub(super) struct Active {
+    pub(super) names: BTreeSet<String>,
+    /// Those of which they knew then: what they do not know of they do not take away.
+    pub(super) known: BTreeSet<String>,
+}
+
 /// See the module.
 pub(super) struct ExtensionThread {
     pub(super) root: PathBuf,
@@ -60,7 +67,7 @@ pub(super) struct ExtensionThread {
     /// What its tools are, and what it may use.
     pub(super) tools: OnceLock<Equipment>,
     /// The tools that extensions want to be offered, by name; all without.
-    pub(super) active: RwLock<Option<BTreeSet<String>>>,
+    pub(super) active: RwLock<Option<Active>>,
     /// Messages that they have sent.
     pub(super) sent: AtomicU64,
     reload: AtomicBool,
@@ -373,9 +380,11 @@ impl ExtensionThread {
     /// Whether extensions want a tool to be offered. They can only take tools away.
     pub(super) fn is_active(&self, tool: &KnownTool) -> bool {
         let active = self.active.read().unwrap_or_else(PoisonError::into_inner);
-        active
-            .as_ref()
-            .is_none_or(|names| names.contains(tools_of_pi::name(&tool.spec.name)) || names.contains(&tool.spec.name))
+        let name = &tool.spec.name;
+        active.as_ref().is_none_or(|active| {
+            let is_named = active.names.contains(tools_of_pi::name(name)) || active.names.contains(name);
+            is_named || !active.known.contains(name)
+        })
     }
 
     /// Whether extensions have taken tools away.
@@ -639,6 +648,13 @@ impl Outside for ExtensionThread {
         };
         if let Some(said) = said.as_ref().filter(|_| name == "message.send" && !self.begins(&arguments)) {
             return self.leave_message(&thread, called(&asker), said, &arguments);
+        }
+        // Said in the session that took the place of this one: the draft there, which the person sends.
+        if let (Some(said), "message.sendUser") = (&said, name.as_str())
+            && let Some(to) = self.moves_to()
+        {
+            thread.move_on(to, plain(&said.text));
+            return Box::pin(std::future::ready(Ok(Value::Null)));
         }
         let left_out = if let Some(said) = &said { said.left_out() } else { None };
         let command = match name.as_str() {

@@ -23,10 +23,12 @@ impl ThreadView {
 }
 
 impl Model {
-    /// Whether the keyboard is on the waiting call: nothing lies over it, and there is no draft or it was left.
+    /// Whether the keyboard is on the waiting call: nothing lies over it, and there is no draft or it was left. A component that
+    /// gave way had the keys until now, so that the person has to take them for the call.
     #[must_use]
     pub fn is_answering(&self) -> bool {
-        let free = |panel: &Panel| panel.taken || self.composer.is_empty();
+        let had_keys = self.components().any(|open| open.focused);
+        let free = |panel: &Panel| panel.taken || (self.composer.is_empty() && !had_keys);
         self.overlay.is_none() && self.view.approvals.shown().is_some_and(free)
     }
 

@@ -27,7 +27,9 @@ pub struct Completion {
     pub entries: Vec<Completed>,
     pub chosen: usize,
     /// Whether the person went to the chosen one.
-    pub(super) moved: bool,
+    moved: bool,
+    /// Whether the first choice is what is written, or nothing of it was begun.
+    sends: bool,
     /// Closed by the person until the draft or its cursor changes.
     pub(super) dismissed: Option<Spot>,
 }
@@ -86,11 +88,10 @@ impl Completion {
         self.moved = true;
     }
 
-    /// Whether Enter means the draft as it stands: nothing of what is offered was begun, and none was gone to.
+    /// Whether Enter means the draft as it stands: nothing of what is offered was begun, or it is written, and none was gone to.
     #[must_use]
     pub fn is_only_offered(&self) -> bool {
-        let begins = |offered: &ExtensionCompletion| offered.edit.from == offered.edit.to;
-        !self.moved && matches!(self.chosen(), Some(Completed::Offered(offered)) if begins(offered))
+        self.sends && !self.moved
     }
 }
 
@@ -160,7 +161,12 @@ impl Model {
             None => own,
         };
         if entries != self.completion.entries || self.completion.dismissed.is_some() {
-            self.completion = Completion { entries, ..Completion::default() };
+            let text = self.composer.raw();
+            let is_written = |entry: &Completed| matches!(entry, Completed::Offered(offered) if changes_nothing(&offered.edit, &text));
+            let chosen = entries.iter().position(is_written).unwrap_or_default();
+            let begins = |entry: &Completed| matches!(entry, Completed::Offered(offered) if offered.edit.from == offered.edit.to);
+            let sends = entries.get(chosen).is_some_and(|entry| is_written(entry) || begins(entry));
+            self.completion = Completion { entries, chosen, sends, ..Completion::default() };
         }
     }
 
@@ -232,6 +238,13 @@ impl Model {
         Some(Effect::Complete { id, draft })
     }
 
+    /// What the program offers is otherwise now: extensions are asked again.
+    pub(super) fn offers_otherwise(&mut self) {
+        self.view.suggestions = Suggestions::default();
+        self.complete();
+        self.changed = true;
+    }
+
     /// They have answered.
     pub(super) fn suggestions_came(&mut self, id: u64, said: Vec<Suggestion>) {
         let Some((_, spot)) = self.view.suggestions.asked.take_if(|(asked, _)| *asked == id) else { return };
@@ -241,37 +254,37 @@ impl Model {
         self.changed = true;
     }
 
-    /// What extensions said of the draft as it stands, or as it stood before letters were added that still fit; none where
-    /// they said nothing of it.
+    /// What extensions said of the draft as it stands; until they have answered about that, what they said of the draft as it was
+    /// before the word at the cursor was gone on with. None where they said nothing of it.
     fn suggested(&self) -> Option<Vec<Suggestion>> {
         let (spot, said) = self.view.suggestions.answered.as_ref()?;
-        let whole = |said: &[Suggestion]| {
-            said.iter()
-                .any(|one| matches!(one, Suggestion::Extension(offered) if changes_nothing(&offered.edit, &spot.text)))
-        };
         if self.stands_at(spot) {
-            // Like with names: nothing is offered once one of them stands there.
-            return Some(if whole(said) { Vec::new() } else { said.clone() });
+            // Like with names: nothing is offered once it stands there.
+            let is_written = |one: &Suggestion| matches!(one, Suggestion::Extension(offered) if changes_nothing(&offered.edit, &spot.text));
+            return Some(if said.len() == 1 && said.iter().all(is_written) { Vec::new() } else { said.clone() });
         }
         let now = self.draft_spot();
         let (before, after) = split_at_letter(&spot.text, spot.letters_before());
-        let rest = now.text.strip_prefix(before)?.strip_suffix(after)?;
-        let is_behind = now.letters_before() == spot.letters_before() + rest.chars().count();
-        if !is_behind || rest.is_empty() || rest.contains('\n') {
+        let (begun, rest) = split_at_letter(&now.text, now.letters_before());
+        if rest != after || !(begun.starts_with(before) || before.starts_with(begun)) {
             return None;
         }
-        let still_fits = |suggestion: &Suggestion| {
+        let (then, cursor) = (spot.letters_before(), now.letters_before());
+        let carried = |suggestion: &Suggestion| {
             let Suggestion::Extension(offered) = suggestion else { return None };
             let edit = &offered.edit;
-            let (_, begun) = split_at_letter(before, edit.from);
-            let ends_here = edit.to == spot.letters_before();
-            (ends_here && edit.text.strip_prefix(begun)?.starts_with(rest)).then(|| {
-                let edit = DraftEdit { to: edit.to + rest.chars().count(), ..edit.clone() };
-                Suggestion::Extension(ExtensionCompletion { edit, ..offered.clone() })
+            (edit.to == then && edit.from <= cursor).then(|| {
+                let edit = DraftEdit { to: cursor, ..edit.clone() };
+                ExtensionCompletion { edit, ..offered.clone() }
             })
         };
-        let fitting: Vec<_> = said.iter().filter_map(still_fits).collect();
-        (!fitting.is_empty()).then_some(fitting)
+        let all: Vec<_> = said.iter().filter_map(carried).collect();
+        let fits =
+            |offered: &&ExtensionCompletion| offered.edit.text.starts_with(split_at_letter(begun, offered.edit.from).1);
+        let fitting: Vec<_> = all.iter().filter(fits).cloned().collect();
+        // They may look for it otherwise than by how it begins.
+        let all = if fitting.is_empty() { all } else { fitting };
+        (!all.is_empty()).then(|| all.into_iter().map(Suggestion::Extension).collect())
     }
 
     /// Files and threads that `name` may mean; none once it is one of them.
@@ -304,17 +317,23 @@ impl Model {
         }
         let runs = TABLE.iter().filter(can_run);
         let commands: Vec<_> = runs.filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
-        let mut places = best(word, commands.iter().map(|(slash, _)| slash));
-        places.sort_by_key(|place| (commands[*place].0 != word, !commands[*place].0.starts_with(word)));
-        let commands = places.into_iter().map(|place| Completed::Command(commands[place].1));
         let prompts = self.prompt_rows();
         let whole = |row: &&PromptRow| row.word.strip_prefix('/') == Some(word);
         if prompts.iter().any(|row| whole(&row)) {
             return Vec::new();
         }
-        let found = best(word, prompts.iter().map(|row| row.word.trim_start_matches('/')));
-        let found = found.into_iter().take(MOST_PROMPTS).map(|place| Completed::Prompt(prompts[place].clone()));
-        commands.chain(found).collect()
+        let of_program = best(word, commands.iter().map(|(slash, _)| slash));
+        let of_program = of_program.into_iter().map(|place| Completed::Command(commands[place].1));
+        let others = best(word, prompts.iter().map(|row| row.word.trim_start_matches('/')));
+        let others = others.into_iter().take(MOST_PROMPTS).map(|place| Completed::Prompt(prompts[place].clone()));
+        let mut found: Vec<_> = of_program.chain(others).collect();
+        // What begins as it is written comes before what only holds it, whosever it is.
+        found.sort_by_cached_key(|entry| {
+            let name = entry.word();
+            let name = name.trim_start_matches('/');
+            (name != word, !name.starts_with(word))
+        });
+        found
     }
 
     /// Whether the chosen entry begins with the word.

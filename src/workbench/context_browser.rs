@@ -193,16 +193,14 @@ impl Model {
     pub(super) fn prompts_listed(&mut self, prompts: Vec<PromptRow>, extensions: bool) {
         (self.browser.prompts, self.browser.no_extensions) = (prompts, !extensions);
         if self.names_prompt() {
-            self.complete();
-            self.changed = true;
+            self.offers_otherwise();
         }
     }
 
     pub(super) fn files_listed(&mut self, files: Vec<String>) {
         self.browser.files = files;
         if self.mentions() {
-            self.complete();
-            self.changed = true;
+            self.offers_otherwise();
         }
     }
 

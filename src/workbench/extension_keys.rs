@@ -1,7 +1,7 @@
 //! Components of extensions on the screen: which one has the keys, and what it is told.
 //!
 //! The one that was opened last and wants keys has them all, but ctrl-c: that closes it, whatever it does. While
-//! something else lies over the conversation it waits.
+//! something else lies over the conversation, or a call waits for approval, it waits.
 
 use super::component::{Components, sequence};
 use super::geometry;
@@ -30,7 +30,9 @@ impl Model {
         let there: Vec<u64> = state.extensions.components.iter().map(|open| open.id).collect();
         let draws = state.extensions.draws;
         self.view.components.closed.retain(|id| there.contains(id));
-        let wants = self.components().filter(|open| open.focused).last().cloned();
+        // A call that waits for the person is not kept waiting behind a game that waits for the call.
+        let is_free = self.view.approvals.is_empty();
+        let wants = self.components().filter(|open| open.focused && is_free).last().cloned();
         match (&self.overlay, wants) {
             (Some(Overlay::Component(_)) | None, Some(open)) => {
                 let known = self.overlay.replace(Overlay::Component(Box::new(open.clone())));

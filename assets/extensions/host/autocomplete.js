@@ -70,7 +70,7 @@ const letters = (text) => [...text].length;
 function edit({ provider, extension }, lines, line, col, item, prefix) {
   const usual = () => innermost.applyCompletion(lines, line, col, item, prefix);
   const own = extension && typeof provider.applyCompletion === "function";
-  const after = own ? attemptNow(extension, "autocomplete", () => provider.applyCompletion([...lines], line, col, item, prefix), undefined) : usual();
+  const after = own ? attemptNow(extension, "autocomplete", () => provider.applyCompletion([...lines], line, col, item, prefix), undefined) ?? usual() : usual();
   if (!Array.isArray(after?.lines)) return undefined;
   const old = [...lines.join("\n")];
   const changed = [...after.lines.join("\n")];

@@ -96,12 +96,15 @@ hrtime.bigint = () => BigInt(Math.round(host.now() * 1e6));
 
 const start = host.now();
 
+// What runs scripts: extensions start it with one of theirs, and what looks whether it is a runtime calls `pi` by its name.
+const PROGRAM = "node";
+
 export const process = {
   env: envProxy,
-  argv: [info.program ?? "levain", info.program ?? "levain"],
-  argv0: info.program ?? "levain",
+  argv: [PROGRAM, "levain"],
+  argv0: PROGRAM,
   execArgv: [],
-  execPath: info.program ?? "levain",
+  execPath: PROGRAM,
   title: "levain",
   pid: info.pid ?? 1,
   ppid: info.ppid ?? 0,

@@ -202,11 +202,15 @@ impl<A: Audience> Driver<A> {
                     let by = asking.mended(tools.as_ref(), &item, &mut call).await;
                     if let StepOutcome::Failed { error } = &by.step.outcome {
                         let (blocked, asked) = (Some(error.clone()), vec![by]);
-                        return Made::Stage(Passed { chain: Chain::ToolCall { call, blocked }, asked, aborted: false });
+                        return Made::Stage(Passed {
+                            chain: Chain::ToolCall { call, blocked, terminates: false },
+                            asked,
+                            aborted: false,
+                        });
                     }
                     mended = Some(by);
                 }
-                let mut passed = asking.through(Chain::ToolCall { call, blocked: None }).await;
+                let mut passed = asking.through(Chain::ToolCall { call, blocked: None, terminates: false }).await;
                 passed.asked.splice(0..0, mended);
                 Made::Stage(passed)
             });
@@ -317,8 +321,13 @@ impl<A: Audience> Driver<A> {
                 }
                 let changed = passed.changed_by().is_some();
                 let steps = self.kept_steps(&passed.asked);
-                let Chain::ToolCall { call, blocked } = passed.chain else { return };
+                let Chain::ToolCall { call, blocked, terminates } = passed.chain else { return };
                 let input = changed.then_some(call.input);
+                if terminates {
+                    let entry =
+                        ExtensionEntry::Details { call_id: call_id.0.clone(), details: Value::Null, terminate: true };
+                    self.emit(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+                }
                 let event = ToolEvent::CallPrepared { call_id, steps, input, blocked };
                 self.todo.push_back(Effect::Emit(Event::Tool(event)));
             }

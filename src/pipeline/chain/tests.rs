@@ -79,8 +79,8 @@ fn an_answer_that_does_not_fit_changes_nothing() {
         (begins("base"), json!({"message": {"content": [{"type": "video"}]}})),
         (Chain::Context { messages: shared(&[json!({"role": "user", "content": "x"})]) }, json!({"messages": "x"})),
         (Chain::Context { messages: Arc::default() }, json!({"messages": [3]})),
-        (Chain::ToolCall { call: call(), blocked: None }, json!({"block": "yes"})),
-        (Chain::ToolCall { call: call(), blocked: None }, json!({"input": "rm"})),
+        (Chain::ToolCall { call: call(), blocked: None, terminates: false }, json!({"block": "yes"})),
+        (Chain::ToolCall { call: call(), blocked: None, terminates: false }, json!({"input": "rm"})),
         (result("x", false), json!({"isError": "no"})),
         (result("x", false), json!({"content": 3})),
         (result("x", false), json!({"content": "y", "details": 1, "isError": "no"})),
@@ -143,17 +143,17 @@ fn any_payload_replaces_the_one_before() {
 #[test]
 fn the_first_block_of_a_call_wins_and_stops() {
     let (chain, merged) = through(
-        Chain::ToolCall { call: call(), blocked: None },
+        Chain::ToolCall { call: call(), blocked: None, terminates: false },
         &[json!({"input": {"command": "ls -l"}}), json!({"block": true}), json!({"block": true, "reason": "later"})],
     );
     assert_eq!(merged, [Ok(Merged::Changed), Ok(Merged::Blocked)]);
-    let Chain::ToolCall { call, blocked } = chain else { panic!() };
+    let Chain::ToolCall { call, blocked, .. } = chain else { panic!() };
     assert_eq!((call.input, blocked.as_deref()), (json!({"command": "ls -l"}), Some("Tool execution was blocked")));
 }
 
 #[test]
 fn the_guard_of_tools_fails_closed_and_nothing_else_does() {
-    let mut guard = Chain::ToolCall { call: call(), blocked: None };
+    let mut guard = Chain::ToolCall { call: call(), blocked: None, terminates: false };
     assert_eq!(guard.failed("it broke"), Merged::Blocked);
     assert!(matches!(&guard, Chain::ToolCall { blocked: Some(why), .. } if why == "it broke"));
     for mut chain in [
@@ -262,7 +262,7 @@ fn a_person_puts_another_value_in_place() {
     assert_eq!(chain.replace(&json!({"text": "b"})), Ok(()));
     assert_eq!(chain.event().json()["text"], "b");
     assert!(chain.replace(&json!({"txt": "b"})).is_err() && chain.replace(&json!(3)).is_err());
-    let mut chain = Chain::ToolCall { call: call(), blocked: None };
+    let mut chain = Chain::ToolCall { call: call(), blocked: None, terminates: false };
     assert_eq!(chain.replace(&json!({"input": {"command": "pwd"}})), Ok(()));
     assert_eq!(chain.event().json()["input"], json!({"command": "pwd"}));
 }
@@ -273,7 +273,7 @@ fn every_event_names_its_stage() {
         (input("a"), Stage::Input),
         (begins("b"), Stage::BeforeAgentStart),
         (Chain::Context { messages: Arc::default() }, Stage::Context),
-        (Chain::ToolCall { call: call(), blocked: None }, Stage::ToolCall),
+        (Chain::ToolCall { call: call(), blocked: None, terminates: false }, Stage::ToolCall),
         (Chain::Observe { stage: Stage::AgentEnd, event: Map::new() }, Stage::AgentEnd),
     ] {
         assert_eq!(chain.event().json()["type"], stage.name());

@@ -161,8 +161,15 @@ pub(super) fn completion(model: &Model, regions: &Regions, canvas: &mut Canvas<'
     canvas.fill(area, Role::List);
     let right = area.x + area.width;
     let top = (model.completion.chosen + 1).saturating_sub(rows);
-    for (y, (index, entry)) in (area.y..).zip(entries.iter().enumerate().skip(top).take(rows)) {
-        let chosen = index == model.completion.chosen;
+    let shown = || entries.iter().enumerate().skip(top).take(rows);
+    // What they are stands in one column, if the names leave room for it.
+    let explained = shown().filter(|(_, entry)| !entry.detail().is_empty());
+    let widest = explained.map(|(_, entry)| columns(&entry.word())).max().unwrap_or_default();
+    let widest = u16::try_from(widest).unwrap_or(u16::MAX).min(area.width / 2);
+    let details = area.x + (widest + 4).max(14);
+    for (y, (index, entry)) in (area.y..).zip(shown()) {
+        // Where Enter sends, none is chosen yet.
+        let chosen = index == model.completion.chosen && !model.completion.is_only_offered();
         let role = if chosen { Role::ListChosen } else { Role::List };
         if chosen {
             canvas.fill(Area { y, height: 1, ..area }, Role::ListChosen);
@@ -170,6 +177,6 @@ pub(super) fn completion(model: &Model, regions: &Regions, canvas: &mut Canvas<'
         canvas.put(area.x, y, right, if chosen { "▸" } else { " " }, role);
         let x = canvas.put_short(area.x + 2, y, right, &entry.word(), role);
         let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
-        canvas.put_short((x + 2).max(area.x + 14), y, right, entry.detail(), detail);
+        canvas.put_short((x + 2).max(details), y, right, entry.detail(), detail);
     }
 }

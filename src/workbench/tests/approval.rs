@@ -279,3 +279,33 @@ fn a_call_that_is_seen_whole_does_not_scroll() {
     session.drawn(600).keys("down down");
     assert_eq!(session.model.view.approvals.shown().map(|panel| panel.top), Some(2));
 }
+
+/// What was typed for a game is no answer.
+#[test]
+fn a_component_gives_way_to_a_call_and_its_keys_answer_nothing() {
+    use crate::domain::OpenComponent;
+    use crate::workbench::overlay::Overlay;
+    let mut session = connected();
+    let game = OpenComponent {
+        id: 7,
+        from: "game.ts".into(),
+        at: None,
+        focused: true,
+        editor: None,
+        lines: vec!["a game".into()],
+    };
+    let mut state = session.model.view.state.clone().unwrap();
+    state.extensions.components = vec![game];
+    session.tell(Message::Worker(id(), FromWorker::State(state)));
+    assert!(matches!(session.model.overlay, Some(Overlay::Component(_))));
+    asking(&mut session, &[(1, "ls")]);
+    assert!(session.model.overlay.is_none());
+    session.drawn(2_000).drawn(2_000).keys("a a y");
+    assert_eq!(session.answers(), []);
+    session.keys("ctrl-u").drawn(2_000).keys("a a y");
+    assert_eq!(session.answers(), []);
+    session.keys("ctrl-u tab").drawn(2_000).keys("y");
+    assert_eq!(session.answers(), [(1, Approve::Once)]);
+    asking(&mut session, &[]);
+    assert!(matches!(session.model.overlay, Some(Overlay::Component(_))));
+}
