@@ -411,9 +411,7 @@ fn extensions_complete_arguments_of_their_commands_and_words() {
     terminal.wait_for("it may ask: true");
     // What is said in the session that takes the place of this one is the draft there.
     terminal.send_keys("/fresh");
-    terminal.wait_for("▸ /fresh");
-    terminal.send_keys("\x1b");
-    terminal.wait_gone("▸ /fresh");
+    terminal.wait_for("› /fresh");
     terminal.send_keys(key::ENTER);
     terminal.wait_for("› kick off");
     terminal.wait_for("A new thread");

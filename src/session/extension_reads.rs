@@ -1,8 +1,9 @@
 //! What extensions read of their thread, answered at once, and what of it they change in passing.
 
+use super::active_tools::ActiveTools;
 use super::built_in::Equipment;
 use super::extension_models;
-use super::extension_thread::{Active, ExtensionThread, is_idle};
+use super::extension_thread::{ExtensionThread, is_idle};
 use super::tools_of_pi;
 use crate::context::ToolWords;
 use crate::domain::event::CancelScope;
@@ -147,7 +148,7 @@ impl ExtensionThread {
                 let names = arguments.get("names").and_then(Value::as_array)?;
                 let names = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                 let known = self.granted().into_iter().map(|tool| tool.spec.name).collect();
-                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(Active { names, known });
+                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(ActiveTools { names, known });
                 Value::Null
             }
             "run.systemPromptOptions" => self.prompt_options(),

@@ -1,5 +1,6 @@
 //! What extensions ask of their thread, answered: the names are those of `assets/extensions/HOST.md`.
 
+use super::active_tools::ActiveTools;
 use super::allowance::Allowance;
 use super::built_in::{self, Equipment};
 use super::components::Components;
@@ -15,7 +16,6 @@ use super::model_registry::Models;
 use super::moves;
 use super::prompt_options::PromptOptions;
 use super::setup::Setup;
-use super::tools_of_pi;
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
     Status, ThreadId, ThreadKind, WireForm,
@@ -29,7 +29,6 @@ use crate::store::Layout;
 use crate::store::console::{Console, ConsoleLine};
 use crate::tools::request::Hosts;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -44,13 +43,6 @@ const LONGEST_NOTICE: usize = 2_000;
 const LONGEST_CALL: usize = 200;
 /// Lines of a widget, as in pi.
 const WIDGET_LINES: usize = 10;
-
-/// The tools that extensions want to be offered.
-pub(super) struct Active {
-    pub(super) names: BTreeSet<String>,
-    /// Those of which they knew then: what they do not know of they do not take away.
-    pub(super) known: BTreeSet<String>,
-}
 
 /// See the module.
 pub(super) struct ExtensionThread {
@@ -67,7 +59,7 @@ pub(super) struct ExtensionThread {
     /// What its tools are, and what it may use.
     pub(super) tools: OnceLock<Equipment>,
     /// The tools that extensions want to be offered, by name; all without.
-    pub(super) active: RwLock<Option<Active>>,
+    pub(super) active: RwLock<Option<ActiveTools>>,
     /// Messages that they have sent.
     pub(super) sent: AtomicU64,
     reload: AtomicBool,
@@ -380,11 +372,7 @@ impl ExtensionThread {
     /// Whether extensions want a tool to be offered. They can only take tools away.
     pub(super) fn is_active(&self, tool: &KnownTool) -> bool {
         let active = self.active.read().unwrap_or_else(PoisonError::into_inner);
-        let name = &tool.spec.name;
-        active.as_ref().is_none_or(|active| {
-            let is_named = active.names.contains(tools_of_pi::name(name)) || active.names.contains(name);
-            is_named || !active.known.contains(name)
-        })
+        active.as_ref().is_none_or(|active| active.have(&tool.spec.name))
     }
 
     /// Whether extensions have taken tools away.

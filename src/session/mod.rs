@@ -3,6 +3,7 @@
 //!
 //! [`setup`] gathers all of it for a project, [`factory`] makes of it what a thread is run with.
 
+mod active_tools;
 mod allowance;
 mod approvals;
 mod branch;

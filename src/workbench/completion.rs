@@ -133,6 +133,13 @@ impl Model {
         Some(format!("there is no skill {name}{near}; begin with a space to send it as a message"))
     }
 
+    /// How a command of an extension is called that has the name of one of levain's, for behind a sentence; nothing without one.
+    pub(super) fn long_name(&self, word: &str) -> String {
+        let mut offered = self.view.state.iter().flat_map(|state| &state.extensions.commands);
+        let is_there = offered.any(|command| command.name == word);
+        if is_there { format!(" (the extension's is /{LONG_NAME}{word})") } else { String::new() }
+    }
+
     /// Whether the worker that is started is to say if there is such a command: there are extensions, or may be.
     pub(super) fn may_name_commands(&self) -> bool {
         self.view.link == Link::Draft && !self.browser.no_extensions

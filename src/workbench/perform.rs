@@ -617,7 +617,8 @@ impl Model {
             return Err(why.to_owned());
         }
         let word = command.row().slash.unwrap_or_default();
-        Err(format!("/{word} takes no argument; begin with a space to send it as a message"))
+        let other = self.long_name(word);
+        Err(format!("/{word} takes no argument{other}; begin with a space to send it as a message"))
     }
 
     fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {

@@ -9,7 +9,7 @@ import { theme } from "./theme.js";
 import { linesAt } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
 import { attempt, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
-import { follow, signalFor } from "./signals.js";
+import { signalFor } from "./signals.js";
 
 const missing = (what, name) => ({ error: { message: `no ${what} "${name}" is registered`, path: "<runtime>", event: what } });
 
@@ -61,7 +61,6 @@ export async function callCommand(invoke, args, ctxData) {
   const found = findCommand(invoke);
   if (!found) return missing("command", invoke);
   const { command, extension } = found;
-  follow("command");
   const answer = await attempt(extension, "command", () => command.handler(args, makeCommandContext(extension, ctxData)));
   return answer.error ? { error: { ...answer.error, path: `command:${invoke}`, file: extension.path } } : { result: true };
 }

@@ -126,8 +126,14 @@ fn a_command_that_levain_has_too_is_offered_by_its_long_name() {
     let command = |name: &str| OfferedCommand { name: name.to_owned(), about: String::new(), completes: false };
     showing(
         &mut session,
-        OfExtensions { commands: vec![command("handoff"), command("greet")], ..OfExtensions::default() },
+        OfExtensions {
+            commands: vec![command("handoff"), command("greet"), command("help")],
+            ..OfExtensions::default()
+        },
     );
     assert!(session.model.is_prompt_name("/extension:handoff now") && session.model.is_prompt_name("/greet"));
     assert!(!session.model.is_prompt_name("/handoff"));
+    session.write("/help now").keys("enter");
+    let said = session.model.notices.iter().map(|notice| notice.text.clone()).collect::<Vec<_>>().join(" ");
+    assert!(said.contains("(the extension's is /extension:help)"), "{said}");
 }
