@@ -2,7 +2,7 @@
 
 use crate::support::scripted_project::{Project, calls_bash, done, say};
 use crate::support::terminal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use terminal::key;
 
 /// `/pad` opens a component that shows what is typed into it and ends with its text on enter.
@@ -334,4 +334,39 @@ fn an_extension_lists_themes_and_switches_them_where_there_is_a_screen() {
     let id = project.run("go");
     let said = project.event(&id, "cognition_in")["text"].clone();
     assert_eq!(said, r#" terminal undefined undefined undefined {"error":"there is no screen","success":false}"#);
+}
+
+/// A game that waits for a call does not stand before the question about the call, and its keys are no answer.
+#[test]
+fn a_component_gives_way_to_a_call_that_waits_for_the_person() {
+    let game = r#"export default (pi: any) => {
+  pi.registerCommand("game", { handler: async (_: string, ctx: any) => {
+    const component = { render: () => ["A GAME IS ON"], invalidate() {}, handleInput() { pi.sendUserMessage("use bash"); } };
+    await ctx.ui.custom(() => component);
+  } });
+};"#;
+    let ran = json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "It ran."}]});
+    let call = json!({"tool_call": {"name": "rye_bash", "input": {"command": "echo ran > ran"}}});
+    let calls = json!({"when": {"anywhere": "use bash"}, "steps": [call]});
+    let project = Project::extended(game, &[ran, calls, done()]);
+    let terminal = project.begun((100, 45));
+    terminal.send_keys("/game");
+    terminal.wait_for("› /game");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("A GAME IS ON");
+    terminal.send_keys("w");
+    terminal.wait_for("tab answer");
+    terminal.wait_gone("A GAME IS ON");
+    // As one who plays goes on to press them.
+    terminal.send_keys("aay");
+    terminal.wait_for("› aay");
+    terminal.send_keys("\x15\t");
+    terminal.wait_for("y allow once");
+    assert!(!project.home.project().join("ran").exists());
+    terminal.send_keys("y");
+    terminal.wait_for("It ran.");
+    terminal.wait_for("A GAME IS ON");
+    terminal.send_keys("\x03");
+    terminal.wait_gone("A GAME IS ON");
+    terminal.leave();
 }
