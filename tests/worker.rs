@@ -4,7 +4,7 @@ use levain::context::Plan;
 use levain::domain::event::{Approve, CancelScope, Delta, PromptMode, StopReason};
 use levain::domain::{
     ApprovalEvent, ControlEvent, Event, Grant, Limits, ModelRef, Permissions, PromptEvent, Record, RequestEvent,
-    Status, ThreadKind, Timestamp, Waiting,
+    Status, ThreadKind, Timestamp, ToComplete, Waiting,
 };
 use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
@@ -449,6 +449,16 @@ async fn s10_only_who_started_the_worker_approves() {
         client.sender().command(id, approve.clone()).await.unwrap();
         let refused = until(&mut client, |message| match message {
             FromWorker::Error { id: own, message } if own == id => Some(message),
+            _ => None,
+        });
+        assert!(refused.await.contains("only the screen that started"), "{id}");
+        // Nor has it extensions run on a text of its own.
+        let (lines, own) = (vec!["/deploy x".to_owned()], Vec::new());
+        let draft = ToComplete { lines, line: 0, column: 9, command: None, own, word: String::new() };
+        client.sender().send(ToWorker::Complete { id: id + 10, draft }).await.unwrap();
+        let refused = until(&mut client, |message| match message {
+            FromWorker::Error { id: own, message } if own == id + 10 => Some(message),
+            FromWorker::Suggested { .. } => panic!("it was asked"),
             _ => None,
         });
         assert!(refused.await.contains("only the screen that started"), "{id}");

@@ -408,7 +408,7 @@ impl EventLoop {
                         let command = arguments.first().and_then(|question| question.get("command")?.as_str());
                         let of_command =
                             command.map(|command| self.path_of(|listing| &listing.commands, "name", command));
-                        of_command.unwrap_or_else(|| self.first_completer())
+                        of_command.unwrap_or_else(|| self.only_completer())
                     }
                     _ => PathBuf::new(),
                 };
@@ -478,7 +478,7 @@ impl EventLoop {
     }
 
     /// The file of the extension that completes drafts, where there is one; with several nobody knows whose turn it is.
-    fn first_completer(&self) -> PathBuf {
+    fn only_completer(&self) -> PathBuf {
         let listing = self.listed.borrow();
         let [one] = listing.completions.as_slice() else { return PathBuf::new() };
         one.get("path").and_then(Value::as_str).map(PathBuf::from).unwrap_or_default()

@@ -83,11 +83,8 @@ impl Provider for OpenAiChat {
     fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        let post = {
-            let request = Arc::clone(&request);
-            move || Ok(Post { watch, ..provider.post(&request, body)? })
-        };
-        answer::ask(Arc::clone(&self.http), request.model.clone(), post, reader)
+        let asked = (request.model.clone(), watch);
+        answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::message::{Effect, PromptRow};
 use super::model::Model;
 use super::picker::best;
-use super::suggestions::{Spot, Suggestions, split_at_letter};
+use super::suggestions::{DraftSnapshot, Suggestions, split_at_letter};
 use super::thread_row::ThreadRow;
 use super::thread_view::{Link, Sent};
 use crate::commands::{CommandId, Need, TABLE};
@@ -31,7 +31,7 @@ pub struct Completion {
     /// Whether the first choice is what is written, or nothing of it was begun.
     sends: bool,
     /// Closed by the person until the draft or its cursor changes.
-    pub(super) dismissed: Option<Spot>,
+    pub(super) dismissed: Option<DraftSnapshot>,
 }
 
 /// One thing that the word can become.
@@ -186,11 +186,11 @@ impl Model {
         }
     }
 
-    fn draft_spot(&self) -> Spot {
-        Spot { text: self.composer.raw(), cursor: self.composer.cursor() }
+    fn draft_snapshot(&self) -> DraftSnapshot {
+        DraftSnapshot { text: self.composer.raw(), cursor: self.composer.cursor() }
     }
 
-    fn stands_at(&self, spot: &Spot) -> bool {
+    fn stands_at(&self, spot: &DraftSnapshot) -> bool {
         self.composer.cursor() == spot.cursor && self.composer.raw() == spot.text
     }
 
@@ -228,7 +228,7 @@ impl Model {
         if spots.any(|spot| self.stands_at(spot)) {
             return None;
         }
-        let spot = self.draft_spot();
+        let spot = self.draft_snapshot();
         let own = |entry: &Completed| OwnCompletion { word: entry.word(), about: entry.detail().to_owned() };
         let draft = ToComplete {
             lines: spot.text.split('\n').map(str::to_owned).collect(),
@@ -270,7 +270,7 @@ impl Model {
             let is_written = |one: &Suggestion| matches!(one, Suggestion::Extension(offered) if changes_nothing(&offered.edit, &spot.text));
             return Some(if said.len() == 1 && said.iter().all(is_written) { Vec::new() } else { said.clone() });
         }
-        let now = self.draft_spot();
+        let now = self.draft_snapshot();
         let (before, after) = split_at_letter(&spot.text, spot.letters_before());
         let (begun, rest) = split_at_letter(&now.text, now.letters_before());
         if rest != after || !(begun.starts_with(before) || before.starts_with(begun)) {
@@ -365,7 +365,7 @@ impl Model {
 
     /// Closes the list until the draft or its cursor changes.
     pub(super) fn dismiss_completion(&mut self) {
-        self.completion = Completion { dismissed: Some(self.draft_spot()), ..Completion::default() };
+        self.completion = Completion { dismissed: Some(self.draft_snapshot()), ..Completion::default() };
     }
 }
 

@@ -4,13 +4,13 @@ use crate::domain::Suggestion;
 
 /// A draft with its cursor. Large pastes are one letter in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct DraftSnapshot {
     pub(super) text: String,
     /// Line, and letters before it there.
     pub(super) cursor: (usize, usize),
 }
 
-impl Spot {
+impl DraftSnapshot {
     /// Letters of the whole draft before the cursor.
     pub(super) fn letters_before(&self) -> usize {
         let before = self.text.split('\n').take(self.cursor.0).map(|line| line.chars().count() + 1);
@@ -22,8 +22,8 @@ impl Spot {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Suggestions {
     /// The question that is not answered yet, by its number.
-    pub(super) asked: Option<(u64, Spot)>,
-    pub(super) answered: Option<(Spot, Vec<Suggestion>)>,
+    pub(super) asked: Option<(u64, DraftSnapshot)>,
+    pub(super) answered: Option<(DraftSnapshot, Vec<Suggestion>)>,
 }
 
 /// A text before and after so many letters.

@@ -131,10 +131,25 @@ pub enum FromWorker {
     },
 }
 
+/// The number of a message that only who started the worker may send: what lets a call through, and what has extensions run on a
+/// text of the client's.
+pub(super) fn needs_secret(message: &ToWorker) -> Option<u64> {
+    match message {
+        ToWorker::Command { id, command } if decides(command) => Some(*id),
+        ToWorker::Complete { id, .. } => Some(*id),
+        ToWorker::Hello { .. }
+        | ToWorker::Subscribe { .. }
+        | ToWorker::Command { .. }
+        | ToWorker::Preview { .. }
+        | ToWorker::Draw { .. }
+        | ToWorker::Goodbye => None,
+    }
+}
+
 /// Whether it may let through what a person is asked about: a guard's question can be a component, or hang on what a command
 /// or a key runs; a prompt that begins as a command may be one of an extension; and at a breakpoint a guard may be left out, or told
 /// something else.
-pub(super) fn decides(command: &Command) -> bool {
+fn decides(command: &Command) -> bool {
     let types = matches!(
         command,
         Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } }

@@ -9,7 +9,7 @@
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::presence::{Admission, Presence};
-use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, decides};
+use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, needs_secret};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
 use crate::domain::{CallId, ContentHash, Draft, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
@@ -54,8 +54,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const STALLED: Duration = Duration::from_secs(20);
 
 /// What a client is told that may not approve calls.
-const NOT_APPROVED: &str = "nothing was allowed: only the screen that started this thread's worker may approve its calls, answer its extensions, send what begins \
-     with `/`, and leave out handlers at breakpoints";
+const NOT_APPROVED: &str = "nothing was allowed: only the screen that started this thread's worker may approve its calls, answer its extensions, have them complete a draft, send what \
+     begins with `/`, and leave out handlers at breakpoints";
 
 /// Who listens to a thread.
 #[derive(Clone, Debug)]
@@ -386,15 +386,15 @@ impl Hub {
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
             while asked.try_join_next().is_some() {}
+            if let Some(id) = needs_secret(&message).filter(|_| !may_approve) {
+                outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
+                continue;
+            }
             match message {
                 ToWorker::Hello { .. } => {}
                 ToWorker::Subscribe { from_offset } => {
                     self.leave(client.take());
                     client = self.subscribe(from_offset, &outbox).await;
-                }
-                // Who answers a guard's question lets the call through.
-                ToWorker::Command { id, command } if !may_approve && decides(&command) => {
-                    outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
                 }
                 ToWorker::Command { id, command: Command::Leave { leaving } } => {
                     // A person may be asked: others are heard meanwhile.

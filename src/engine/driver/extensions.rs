@@ -100,12 +100,16 @@ impl<A: Audience> Driver<A> {
         while self.dialogs.asked_beside.try_join_next().is_some() {}
     }
 
-    /// Asks extensions what completes a draft, beside everything else. Who takes too long has nothing to say.
-    pub(super) fn complete(&mut self, draft: ToComplete, reply: oneshot::Sender<Vec<Suggestion>>) {
+    /// Asks extensions what completes a draft, beside everything else, as long as somebody waits for it. Who takes too long has
+    /// nothing to say.
+    pub(super) fn complete(&mut self, draft: ToComplete, mut reply: oneshot::Sender<Vec<Suggestion>>) {
         let handlers = Arc::clone(&self.settings.handlers);
         self.dialogs.asked_beside.spawn(async move {
-            let said = timeout(DEADLINE, handlers.completions(draft)).await;
-            let _gone = reply.send(said.unwrap_or_default());
+            let said = tokio::select! {
+                said = timeout(DEADLINE, handlers.completions(draft)) => said.unwrap_or_default(),
+                () = reply.closed() => return,
+            };
+            let _gone = reply.send(said);
         });
         while self.dialogs.asked_beside.try_join_next().is_some() {}
     }
