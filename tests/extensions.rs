@@ -406,6 +406,25 @@ fn a_call_that_nobody_waits_for_any_more_is_interrupted() {
     assert_eq!(bench.emit("turn_end", json!({})).answers.len(), 1);
 }
 
+/// Whatever else was in the queue of the engine made it begin again, and everybody forgot what they had kept.
+#[test]
+fn a_call_that_nobody_waits_for_any_more_takes_nothing_from_others() {
+    let slice = Duration::from_secs(20);
+    let bench = Bench::with(Limits { slice, call: slice, ..Limits::default() });
+    let text = "let kept = 0;\nexport default (pi) => {\n  \
+                pi.on('input', () => { Promise.resolve().then(() => { kept += 1; }); for (;;); });\n  \
+                pi.on('tool_call', () => ({ block: true, reason: `kept ${kept}` }));\n};";
+    bench.registered("handler.js", text);
+    wait(async {
+        let handlers = &bench.engine.list().await.unwrap().handlers;
+        let handler = handlers.iter().find(|handler| handler.event == "input").unwrap().clone();
+        let call = bench.engine.call(handler, json!({"text": "x"}));
+        tokio::time::timeout(Duration::from_millis(50), call).await.expect_err("an endless loop");
+    });
+    let emitted = bench.emit("tool_call", json!({"input": {}}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"block": true, "reason": "kept 1"})));
+}
+
 /// A guard that is gone would leave open what it guards.
 #[test]
 fn a_handler_that_cannot_begin_again_is_asked_and_fails() {

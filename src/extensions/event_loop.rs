@@ -412,6 +412,13 @@ impl EventLoop {
                     }
                     _ => PathBuf::new(),
                 };
+                // A person types faster than extensions answer. One that was interrupted at each letter could leave what it keeps
+                // half done; the next question gives this one up by its signal.
+                let to_its_end = name == "complete";
+                if to_its_end && lost.load(Ordering::Relaxed) {
+                    return;
+                }
+                let lost = if to_its_end { Lost::default() } else { lost };
                 let begin = |realm: &Realm, lost: &Lost| realm.begin(Some(lost), |_, api| call(api, name, arguments));
                 let whole = |record: Plain, answer: &mut Answer| {
                     if answer.result.is_none() && answer.error.is_none() {

@@ -288,7 +288,8 @@ impl Realm {
         self.runtime.is_job_pending()
     }
 
-    /// Does `work` with the exports of the JavaScript side. What nobody waits for any more is interrupted.
+    /// Does `work` with the exports of the JavaScript side. What nobody waits for any more is interrupted; what others have in the
+    /// queue behind it is done all the same.
     pub(super) fn begin<W>(&self, lost: Option<&Lost>, work: W) -> Result<Begun, Fault>
     where
         W: for<'js> FnOnce(&Ctx<'js>, &Object<'js>) -> rquickjs::Result<Value<'js>>,
@@ -302,7 +303,10 @@ impl Realm {
             }
         });
         let begun = begun.and_then(|begun| self.drain().map(|()| begun));
-        *self.watch.lost.borrow_mut() = None;
+        let lost = self.watch.lost.borrow_mut().take();
+        if begun.is_err() && lost.is_some_and(|lost| lost.load(Ordering::Relaxed)) {
+            self.drain()?;
+        }
         begun
     }
 

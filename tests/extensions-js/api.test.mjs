@@ -147,9 +147,13 @@ check("entry renderers, Markdown, completion", "return 1;", async (go, host, eng
   await argument("/c !");
   await argument("/c !");
   assert.deepEqual(host.reports.map(({ event, message }) => [event, message]), [["completions:c", "boom"]]);
+  // One that never answers is answered with nothing as soon as a newer one is asked.
+  const older = argument("/c ?");
+  assert.equal((await argument("/c st")).length, 2);
+  assert.deepEqual(await older, []);
 }, { setup: `pi.registerEntryRenderer("e", (entry) => ({ render: () => [String(entry.data)] })); pi.registerMarkdownTransformer((text) => text.replace("a", "A"));
   pi.on("session_start", (e, ctx) => ctx.ui.addAutocompleteProvider((inner) => ({ ...inner, getSuggestions: async (...args) => { const before = await inner.getSuggestions(...args); return { items: [{ value: "issue-4", label: "4" }, ...(before?.items ?? [])], prefix: before?.prefix ?? "#4" }; } })));
-  pi.registerCommand("c", { handler() {}, getArgumentCompletions: (prefix) => { if (prefix === "!") throw new Error("boom"); return [{ value: "start", label: "start", description: "begins" }]; } })` });
+  pi.registerCommand("c", { handler() {}, getArgumentCompletions: (prefix) => { if (prefix === "!") throw new Error("boom"); if (prefix === "?") return new Promise(() => {}); return [{ value: "start", label: "start", description: "begins" }]; } })` });
 
 test("late registration is told to the host", async () => {
   const engine = await Engine.start();

@@ -90,7 +90,8 @@ function edit({ provider, extension }, lines, line, col, item, prefix) {
 /**
  * What can complete a draft: `{lines, line, column, command, own}` with `column` in letters, `command` the one of an extension whose
  * arguments are written, and `own` what the embedder would offer (`{items, prefix}` or null). Gives a list of
- * `{value, label, description, edit}`; `edit` is missing where the item is one of `own`. Of two questions the older is given up.
+ * `{value, label, description, edit}`; `edit` is missing where the item is one of `own`. Of two questions the older is given up:
+ * its signal is aborted, and it is answered with nothing at once.
  */
 export async function complete({ lines, line, column, command, own }) {
   const col = [...(lines[line] ?? "")].slice(0, column).join("").length;
@@ -99,7 +100,8 @@ export async function complete({ lines, line, column, command, own }) {
   asked = mine;
   question = { command, own };
   const { provider, extension } = chain();
-  const ask = () => provider.getSuggestions([...lines], line, col, { signal: mine.signal, force: false });
+  const givenUp = new Promise((resolve) => mine.signal.addEventListener("abort", () => resolve(null), { once: true }));
+  const ask = () => Promise.race([provider.getSuggestions([...lines], line, col, { signal: mine.signal, force: false }), givenUp]);
   const answer = extension ? await attempt(extension, "autocomplete", ask) : { result: await ask() };
   if (answer.error) tellOnce(extension, "autocomplete", answer.thrown);
   const suggested = answer.error ? own : answer.result;
