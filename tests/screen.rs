@@ -39,6 +39,52 @@ fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     found
 }
 
+/// The level stands behind the model's name, on the screen and in what is recorded; the vendor gets what it means by it.
+#[test]
+fn how_much_a_model_thinks_is_chosen_and_sent() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let arguments = ["--model", "anthropic/claude-haiku-4-5:minimal"];
+    let launch = home.levain_in_terminal(&arguments).env("ANTHROPIC_BASE_URL", &server.base());
+    let terminal = launch.env("ANTHROPIC_API_KEY", KEY).start();
+    terminal.wait_for("claude-haiku-4-5:minimal");
+    terminal.send_keys("/thinking");
+    terminal.wait_for("▸ /thinking");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("how much the model thinks");
+    terminal.wait_for("xhigh");
+    terminal.send_keys("low");
+    terminal.wait_gone("xhigh");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("claude-haiku-4-5:low");
+    terminal.send_keys("first");
+    terminal.wait_for("› first");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert_eq!(call.body["thinking"], serde_json::json!({"type": "enabled", "budget_tokens": 2_048}));
+    assert_eq!(call.body["model"], "claude-haiku-4-5");
+    call.answer("Well.");
+    terminal.wait_for("Well.");
+    for (typed, level) in [("/thinking lots", None), ("/thinking default", Some("default"))] {
+        terminal.send_keys(typed);
+        terminal.wait_for(&format!("› {typed}"));
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for(if level.is_some() {
+            "model is now anthropic/claude-haiku-4-5"
+        } else {
+            "does not think `lots`"
+        });
+        terminal.send_keys("\x15");
+    }
+    terminal.send_keys("second");
+    terminal.wait_for("› second");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert_eq!(call.body.get("thinking"), None);
+    call.answer("Done.");
+    terminal.wait_for("Done.");
+    terminal.leave();
+}
+
 #[test]
 fn leaving_does_not_wait_for_a_slow_preview_and_ends_what_it_asked() {
     let (home, server) = (Home::new(), ModelServer::start());

@@ -177,6 +177,7 @@ pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64
     let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| told(layer));
     Ok(CallRequest {
         model: model.model.clone(),
+        thinking: model.thinking,
         system: side.system.clone(),
         messages: side.messages.iter().cloned().map(Arc::new).collect(),
         tools: layers.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect(),

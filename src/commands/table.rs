@@ -366,6 +366,7 @@ commands! {
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
     ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";
+    ThinkingChoose "model.thinking" "Choose how much it thinks" "How much the model thinks from the next request on: /thinking high, or /model NAME:high; default leaves it to its provider." / "thinking";
     ModelLogin "model.login" "Sign in" "Sign in to a provider of an extension: /login NAME, and /model shows which there are. The terminal is given away until you are signed in." / "login";
     ThemeChoose "theme.choose" "Choose a theme" "Change the colours." / "theme";
     PaletteOpen "palette.open" "All commands" "Find a command by name and run it." [hidden];

@@ -6,7 +6,7 @@ use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image,
     LayerChange, Limits, ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status,
-    ThreadId, ThreadKind, ToAttach, TodoList, Tokens, Waiting,
+    Suggested, ThreadId, ThreadKind, ToAttach, TodoList, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -288,7 +288,7 @@ pub struct OfExtensions {
     pub shown: Vec<Shown>,
     /// What they put into the draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suggested: Option<NumberedText>,
+    pub suggested: Option<Suggested>,
     /// Where they lead the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,

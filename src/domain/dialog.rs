@@ -78,6 +78,15 @@ pub struct OpenDialog {
     pub since: Timestamp,
 }
 
+/// What an extension puts into the draft.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suggested {
+    pub text: NumberedText,
+    /// Where the cursor stands, as if it had been pasted; before what is written otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pasted: bool,
+}
+
 /// A text of an extension that is to be taken once: for the draft, or to call the person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedText {

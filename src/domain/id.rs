@@ -1,5 +1,6 @@
 //! Names of things: threads, models, tool calls, stored texts.
 
+use super::thinking::ThinkingLevel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -106,18 +107,47 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// A model of a provider, written `provider/model` everywhere (`anthropic/claude-sonnet-4-5`, `scripted/demo`).
+/// A model of a provider, written `provider/model` everywhere (`anthropic/claude-sonnet-4-5`, `scripted/demo`), with how much it is
+/// to think behind a colon (`openai/gpt-5:high`). Any other word behind a colon is a part of its name (`ollama/qwen3:8b`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ModelRef {
     pub provider: String,
     pub model: String,
+    /// As its provider does it by itself without.
+    pub thinking: Option<ThinkingLevel>,
 }
 
 impl ModelRef {
     #[must_use]
     pub fn new(provider: &str, model: &str) -> Self {
-        Self { provider: provider.to_owned(), model: model.to_owned() }
+        Self { provider: provider.to_owned(), model: model.to_owned(), thinking: None }
+    }
+
+    /// The model that a provider's part of a file or a directive calls so, with its level where one is written behind it.
+    #[must_use]
+    pub fn named(provider: &str, name: &str) -> Self {
+        let (model, thinking) = ThinkingLevel::split(name);
+        Self::new(provider, model).with_thinking(thinking)
+    }
+
+    /// The same model, thinking so much.
+    #[must_use]
+    pub fn with_thinking(self, thinking: Option<ThinkingLevel>) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// Its name without its provider.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let level = self.thinking.map(|level| format!(":{level}")).unwrap_or_default();
+        format!("{}{level}", self.model)
+    }
+
+    /// Whether it is the same model, however much it thinks.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.provider, &self.model) == (&other.provider, &other.model)
     }
 }
 
@@ -130,8 +160,11 @@ impl FromStr for ModelRef {
     type Err = BadModelRef;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('/') {
-            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(Self::new(provider, model)),
+        let (name, thinking) = ThinkingLevel::split(text);
+        match name.split_once('/') {
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
+                Ok(Self::new(provider, model).with_thinking(thinking))
+            }
             _ => Err(BadModelRef(text.to_owned())),
         }
     }
@@ -153,7 +186,7 @@ impl From<ModelRef> for String {
 
 impl fmt::Display for ModelRef {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.provider, self.model)
+        write!(formatter, "{}/{}", self.provider, self.short())
     }
 }
 
@@ -255,5 +288,20 @@ mod tests {
         let model: ModelRef = "openrouter/meta/llama-3".parse().unwrap();
         assert_eq!((model.provider.as_str(), model.model.as_str()), ("openrouter", "meta/llama-3"));
         assert!("gpt".parse::<ModelRef>().is_err());
+    }
+
+    #[test]
+    fn a_model_thinks_as_its_name_says_and_other_words_behind_a_colon_are_its_name() {
+        let read = |text: &str| text.parse::<ModelRef>().unwrap();
+        let thinks = read("openai/gpt-5:high");
+        assert_eq!((thinks.model.as_str(), thinks.thinking), ("gpt-5", Some(ThinkingLevel::High)));
+        assert!(thinks.is_same(&read("openai/gpt-5")) && thinks != read("openai/gpt-5"));
+        for name in ["ollama/qwen3:8b", "openrouter/x/y:free", "ollama/qwen3:8b:off", "openai/gpt-5:xhigh", "a/b:High"]
+        {
+            assert_eq!(read(name).to_string(), name);
+            assert_eq!(serde_json::to_value(read(name)).unwrap(), name);
+        }
+        assert_eq!((read("ollama/qwen3:8b").thinking, read("a/b:High").model), (None, "b:High".to_owned()));
+        assert!(":high".parse::<ModelRef>().is_err() && "a/:high".parse::<ModelRef>().is_err());
     }
 }

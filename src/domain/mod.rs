@@ -49,6 +49,7 @@ pub mod stage;
 pub mod stage_value;
 pub mod state_store;
 pub mod status;
+pub mod thinking;
 pub mod thread_order;
 pub mod thread_result;
 pub mod timeline;
@@ -75,7 +76,7 @@ pub use component::{
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Shown, ShownPlace};
+pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Shown, ShownPlace, Suggested};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,
@@ -106,6 +107,7 @@ pub use stage::{HandlerPlace, Merge, OnError, Stage};
 pub use stage_value::{Messages, StageValue};
 pub use state_store::StateStore;
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
+pub use thinking::ThinkingLevel;
 pub use thread_order::{Stand, ThreadOrder};
 pub use thread_result::{Operation, ResultCost, SearchType, ThreadResult};
 pub use todo::TodoList;

@@ -61,6 +61,8 @@ pub enum Stage {
     SessionCompactFailed,
     ModelSelect,
     /// The thread is called otherwise.
+    /// The model thinks more or less than it did.
+    ThinkingLevelSelect,
     SessionInfoChanged,
     /// A provider begins to answer.
     AfterProviderResponse,
@@ -139,6 +141,7 @@ impl Stage {
             | Self::SessionInfoChanged
             | Self::AfterProviderResponse
             | Self::QueueUpdate
+            | Self::ThinkingLevelSelect
             | Self::SessionShutdown => Merge::Observe,
         }
     }
@@ -185,6 +188,7 @@ impl Stage {
             | Self::SessionInfoChanged
             | Self::AfterProviderResponse
             | Self::QueueUpdate
+            | Self::ThinkingLevelSelect
             | Self::SessionShutdown => "Something that happened: nobody waits for who is told of it.",
         }
     }

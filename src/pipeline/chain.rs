@@ -135,6 +135,7 @@ impl Chain {
             }
         };
         chain.replace(event)?;
+            | Stage::ThinkingLevelSelect
         Ok(chain)
     }
 

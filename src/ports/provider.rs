@@ -4,7 +4,7 @@
 //! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, ContentHash, Message, SentBody, Tokens, ToolSpec, Usage, WireForm};
+use crate::domain::{CallId, ContentHash, Message, SentBody, ThinkingLevel, Tokens, ToolSpec, Usage, WireForm};
 use futures_util::stream::{self, Stream};
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex};
 pub struct CallRequest {
     /// The model's own name, without the provider.
     pub model: String,
+    /// How much it thinks; as its provider does it by itself without.
+    pub thinking: Option<ThinkingLevel>,
     pub system: String,
     pub messages: Vec<Arc<Message>>,
     /// The tools the model may call.

@@ -62,8 +62,8 @@ pub trait ThreadAccess: Send + Sync {
     /// Puts a text on the clipboard of whoever looks at the thread.
     fn copy(&self, text: String);
 
-    /// Puts a text into the draft of whoever looks at the thread.
-    fn suggest(&self, text: String);
+    /// Puts a text into the draft of whoever looks at the thread: as if they had pasted it, or before what is written.
+    fn suggest(&self, text: String, pasted: bool);
 
     /// Leaves something in the log. In the log once this is over, unless the thread ends before.
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()>;

@@ -30,7 +30,7 @@ pub(super) fn encoded(form: WireForm, request: CallRequest) -> Result<EncodedReq
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Block, CallId, ContentHash, Image, Message, Role, ToolCall};
+    use crate::domain::{Block, CallId, ContentHash, Image, Message, Role, ThinkingLevel, ToolCall};
     use serde_json::{Value, json};
 
     /// What the forms make of an answer with two calls, the results of both, and an image in the first.
@@ -101,5 +101,41 @@ mod tests {
                 {"inlineData": {"mimeType": "image/png", "data": "cG5n"}},
             ])
         );
+    }
+
+    /// Nothing is said of it where nobody chose a level: the provider does what it does by itself.
+    #[test]
+    fn how_much_a_model_thinks_is_told_in_every_form() {
+        let body = |form, model: &str, thinking| -> Value {
+            let request =
+                CallRequest { model: model.into(), thinking, max_output_tokens: 9_000, ..CallRequest::default() };
+            serde_json::from_slice(&body(form, &request).unwrap()).unwrap()
+        };
+        let high = Some(ThinkingLevel::High);
+        let opus = body(WireForm::Anthropic, "claude-opus-4-6", high);
+        assert_eq!(
+            (&opus["thinking"], &opus["output_config"]),
+            (&json!({"type": "adaptive", "display": "summarized"}), &json!({"effort": "high"}))
+        );
+        let haiku = body(WireForm::Anthropic, "claude-haiku-4-5", high);
+        assert_eq!(haiku["thinking"], json!({"type": "enabled", "budget_tokens": 4_500}));
+        assert_eq!(haiku.get("output_config"), None);
+        assert_eq!(body(WireForm::Responses, "gpt-5", high)["reasoning"], json!({"effort": "high", "summary": "auto"}));
+        assert_eq!(body(WireForm::Responses, "gpt-4o", high).get("reasoning"), None);
+        for form in [WireForm::OpenAi, WireForm::Compatible] {
+            assert_eq!(body(form, "x", Some(ThinkingLevel::Off))["reasoning_effort"], "none");
+        }
+        let thinking = |body: Value| body["generationConfig"]["thinkingConfig"].clone();
+        let gemini = body(WireForm::Gemini, "gemini-3-pro", high);
+        assert_eq!(thinking(gemini), json!({"includeThoughts": true, "thinkingLevel": "high"}));
+        assert_eq!(thinking(body(WireForm::Gemini, "gemini-2.5-pro", None)), json!({"includeThoughts": true}));
+        let usual = [
+            body(WireForm::Anthropic, "claude-opus-4-6", None),
+            body(WireForm::Responses, "gpt-5", None),
+            body(WireForm::OpenAi, "gpt-5", None),
+        ];
+        for name in ["thinking", "output_config", "reasoning", "reasoning_effort"] {
+            assert!(usual.iter().all(|body| body.get(name).is_none()), "{name}");
+        }
     }
 }

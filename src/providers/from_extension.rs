@@ -5,7 +5,7 @@
 
 use super::turns::{Part, Turn, turns};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
-use crate::domain::{CallId, Role, Tokens, Usage, WireForm};
+use crate::domain::{CallId, Role, ThinkingLevel, Tokens, Usage, WireForm};
 use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use crate::providers::classify;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -64,7 +64,11 @@ pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
         .iter()
         .map(|tool| json!({"name": tool.name, "description": tool.description, "parameters": tool.schema}));
     let context = json!({"systemPrompt": request.system, "messages": messages, "tools": tools.collect::<Vec<_>>()});
-    let body = json!({"model": {"id": request.model}, "context": context, "options": {"maxTokens": request.max_output_tokens}});
+    let mut options = json!({"maxTokens": request.max_output_tokens});
+    if let Some(level) = request.thinking.filter(|level| *level != ThinkingLevel::Off) {
+        options["reasoning"] = level.word().into();
+    }
+    let body = json!({"model": {"id": request.model}, "context": context, "options": options});
     serde_json::to_vec(&body).map_err(|error| CallError::unwritten(&error.to_string()))
 }
 

@@ -36,6 +36,7 @@ mod signed_in;
 pub mod site;
 mod sse;
 pub mod text_calls;
+pub(crate) mod thinking;
 mod tiers;
 mod turns;
 mod wire;

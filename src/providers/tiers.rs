@@ -4,7 +4,7 @@ use super::catalog::Catalog;
 use super::known;
 use super::resolver::{Providers, ResolveError};
 use super::yaml::ProviderFile;
-use crate::domain::{ModelRef, nearest};
+use crate::domain::{ModelRef, ThinkingLevel, nearest};
 
 /// What goes first where several models would do, from the settings of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,16 +17,23 @@ pub struct Preference {
 
 impl Providers {
     /// The model that `asked` stands for. In order: `provider/model` as it is, a tier of the [`Preference`], a tier of a
-    /// provider, the id of a tier's model, the beginning of one, an id with a price. With `only`, that provider's.
+    /// provider, the id of a tier's model, the beginning of one, an id with a price. With `only`, that provider's. Behind each may
+    /// stand how much it thinks (`general:high`).
     ///
     /// # Errors
     /// [`ResolveError`], which lists what there is. Where several providers whose keys are here have the tier and none
     /// is preferred, one has to be named.
     pub fn choose(&self, asked: &str, only: Option<&str>) -> Result<ModelRef, ResolveError> {
+        let (asked, thinking) = ThinkingLevel::split(asked.trim());
+        let own = self.preference().tiers.iter().find(|(tier, _)| only.is_none() && tier == asked);
+        let (asked, own) = own.map_or((asked, None), |(_, model)| ThinkingLevel::split(model.trim()));
+        let model = self.chosen(asked, only)?;
+        let thinking = thinking.or(own).or(model.thinking);
+        Ok(model.with_thinking(thinking))
+    }
+
+    fn chosen(&self, asked: &str, only: Option<&str>) -> Result<ModelRef, ResolveError> {
         let preference = self.preference();
-        let asked = asked.trim();
-        let own = preference.tiers.iter().find(|(tier, _)| only.is_none() && tier == asked);
-        let asked = own.map_or(asked, |(_, model)| model.trim());
         if let Ok(model) = asked.parse::<ModelRef>()
             && (known::known(&model.provider).is_some()
                 || super::is_scripted(&model)
@@ -64,7 +71,7 @@ impl Providers {
             files.iter().copied().find(has).map(|file| (file, asked))
         };
         let found = exact.or_else(|| if asked.is_empty() { None } else { near() }).or_else(priced);
-        found.map(|(file, model)| ModelRef::new(&file.tool_id, model)).ok_or_else(|| {
+        found.map(|(file, model)| ModelRef::named(&file.tool_id, model)).ok_or_else(|| {
             let mut tiers: Vec<String> = Vec::new();
             for (tier, _) in files.iter().flat_map(|file| &file.tiers) {
                 if !tiers.contains(tier) {
@@ -88,7 +95,7 @@ impl Providers {
             for (tier, model) in &file.tiers {
                 // Of two files with one name the nearer counts.
                 if !all.iter().any(|(known, model)| known == tier && model.provider == file.tool_id) {
-                    all.push((tier.clone(), ModelRef::new(&file.tool_id, model)));
+                    all.push((tier.clone(), ModelRef::named(&file.tool_id, model)));
                 }
             }
         }
@@ -97,7 +104,7 @@ impl Providers {
 
     fn by_tier(&self, tier: &str, files: &[&ProviderFile]) -> Result<Option<ModelRef>, ResolveError> {
         let offered: Vec<ModelRef> =
-            files.iter().filter_map(|file| Some(ModelRef::new(&file.tool_id, file.tier(tier)?))).collect();
+            files.iter().filter_map(|file| Some(ModelRef::named(&file.tool_id, file.tier(tier)?))).collect();
         if let Some(first) =
             offered.first().filter(|model| self.preference().provider.as_ref() == Some(&model.provider))
         {

@@ -7,8 +7,9 @@ use super::pi_names::name_tools;
 use super::tools_of_pi;
 use crate::domain::conversation::entry_at;
 use crate::domain::{
-    AnswerFacts, ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, MessageFacts, PromptEvent, Record,
-    RequestEvent, Role, SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent,
+    AnswerFacts, ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, MessageFacts, ModelRef,
+    PromptEvent, Record, RequestEvent, Role, SettingsEvent, ThinkingLevel, ThreadEvent, ThreadId, Timestamp, ToolCall,
+    ToolEvent,
 };
 use crate::pipeline::{Forms, image, to_json};
 use crate::ports::StoreError;
@@ -33,6 +34,8 @@ pub(super) struct Entries {
     /// The system text of the newest request.
     system: Option<String>,
     name: Option<String>,
+    /// The one that answers.
+    model: Option<ModelRef>,
     /// Messages that join behind the next prompt.
     prepared: Vec<CustomMessage>,
     calls: HashMap<String, ToolCall>,
@@ -45,9 +48,9 @@ pub(super) struct Entries {
 
 impl Entries {
     pub(super) fn new(layout: Layout, thread: ThreadId) -> Self {
-        let (all, header, system, name, prepared) = (Vec::new(), Value::Null, None, None, Vec::new());
+        let (all, header, system, name, model, prepared) = (Vec::new(), Value::Null, None, None, None, Vec::new());
         let (calls, details, images, commands) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        Self { layout, thread, at: 0, all, header, system, name, prepared, calls, details, images, commands }
+        Self { layout, thread, at: 0, all, header, system, name, model, prepared, calls, details, images, commands }
     }
 
     /// Reads what was written since.
@@ -193,13 +196,20 @@ impl Entries {
     fn take(&mut self, offset: u64, record: Record) {
         let Record { timestamp: at, event, .. } = record;
         match event {
-            Event::Thread(ThreadEvent::ThreadStarted { project, lineage, .. }) => {
+            Event::Thread(ThreadEvent::ThreadStarted { project, lineage, model, .. }) => {
+                self.model = Some(model);
                 self.header = json!({"type": "session", "version": 3, "id": self.thread.as_str(), "timestamp": iso(at),
                     "cwd": project, "parentSession": lineage.previous});
             }
             Event::Thread(ThreadEvent::ExtensionEntry { entry }) => self.take_entry(offset, at, entry),
             Event::Settings(SettingsEvent::ModelChanged { model }) => {
-                let change = json!({"type": "model_change", "provider": model.provider, "modelId": model.model});
+                let change = if self.model.as_ref().is_some_and(|before| before.is_same(&model)) {
+                    let level = model.thinking.unwrap_or(ThinkingLevel::Off);
+                    json!({"type": "thinking_level_change", "thinkingLevel": level})
+                } else {
+                    json!({"type": "model_change", "provider": model.provider, "modelId": model.model})
+                };
+                self.model = Some(model);
                 self.push(offset, at, change);
             }
             Event::Settings(SettingsEvent::TitleSet { title }) => {

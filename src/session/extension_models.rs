@@ -1,10 +1,11 @@
 //! Models as extensions know them, and what they ask of one. They get no key: whose that is calls the model for them.
 
 use super::model_registry::Models;
-use crate::domain::{Entry, ModelRef, ToolSpec};
+use crate::domain::{Entry, ModelRef, ThinkingLevel, ToolSpec};
 use crate::engine::driver::ModelRegistry as _;
 use crate::pipeline::{Forms, stopped, to_json, used};
 use crate::ports::{ModelAnswer, ModelCall};
+use crate::providers::thinking::is_known;
 use serde_json::{Value, json};
 
 /// What extensions get in the place of a key. Models are called for them, whatever they say it is.
@@ -68,9 +69,15 @@ pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
     let dollars = models.catalog().lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
     json!({
         "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model),
-        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"], "reasoning": false,
+        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"],
+        "reasoning": is_known(models.form(model), &model.model),
         "cost": {"input": dollars.0, "output": dollars.1, "cacheRead": 0, "cacheWrite": 0},
     })
+}
+
+/// A level as pi calls it, which knows one more above the highest.
+pub(super) fn level(word: &str) -> Option<ThinkingLevel> {
+    if word == "max" { Some(ThinkingLevel::Xhigh) } else { word.parse().ok() }
 }
 
 /// The call that `llm.stream` asks for.
@@ -84,7 +91,8 @@ pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
     };
     Some(ModelCall {
         from,
-        model: ModelRef::new(own(text("/model/provider")?), text("/model/id")?),
+        model: ModelRef::new(own(text("/model/provider")?), text("/model/id")?)
+            .with_thinking(text("/options/reasoning").and_then(level)),
         system: text("/context/systemPrompt").unwrap_or_default().to_owned(),
         messages: list("/context/messages"),
         tools: list("/context/tools").iter().map(tool).collect(),

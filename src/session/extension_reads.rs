@@ -3,13 +3,16 @@
 use super::active_tools::ActiveTools;
 use super::built_in::Equipment;
 use super::extension_models;
+use super::extension_text::plain;
 use super::extension_thread::{ExtensionThread, is_idle};
+use super::other_sessions;
 use super::tools_of_pi;
 use crate::context::ToolWords;
 use crate::domain::event::CancelScope;
-use crate::domain::{Command, ExtensionEntry, KnownTool, State, Themes, ToolSpec, Verdict};
+use crate::domain::{Command, ExtensionEntry, KnownTool, StageValue, State, Themes, ThinkingLevel, ToolSpec, Verdict};
 use crate::extensions::Asker;
 use crate::items::prompt_file::{PromptFile, PromptFiles};
+use crate::ports::StoreError;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::PoisonError;
@@ -53,9 +56,49 @@ impl ExtensionThread {
                 json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
             }),
             "model.current" => of_state(&|state| extension_models::described(&self.models, &state.model)),
+            "model.thinking" => self.thinking().map_or(Value::Null, |level| level.word().into()),
+            "model.setThinking" => {
+                self.think(arguments.get("level").and_then(Value::as_str).unwrap_or_default());
+                Value::Null
+            }
             "commands.others" => commands(&self.prompt_files()),
             _ => return None,
         })
+    }
+
+    /// What was read of other threads; nothing where that fails.
+    fn of_others(&self, read: Result<Value, StoreError>) -> Value {
+        read.unwrap_or_else(|error| {
+            tracing::warn!(%error, thread = ?self.file, "an extension asked for the threads of the project");
+            Value::Null
+        })
+    }
+
+    /// How it is told that the thread begins: with the log of the one that it goes on with.
+    pub(super) fn begun(&self, event: &StageValue) -> StageValue {
+        let before = event.get("previousSession").and_then(|id| id.as_str()?.parse().ok());
+        let Some(before) = before else { return event.clone() };
+        let mut event = event.json().into_owned();
+        event["previousSessionFile"] = json!(self.log_of(&before));
+        event.into()
+    }
+
+    /// How much the model thinks, where that was said.
+    pub(super) fn thinking(&self) -> Option<ThinkingLevel> {
+        let wished = *self.wished.lock().unwrap_or_else(PoisonError::into_inner);
+        wished.or_else(|| self.state.borrow().as_ref()?.model.thinking)
+    }
+
+    /// Has the model think so much from the next request on.
+    pub(super) fn think(&self, word: &str) {
+        let Some(level) = extension_models::level(word) else {
+            let known: Vec<_> = ThinkingLevel::all().map(ThinkingLevel::word).collect();
+            let said = format!("no model thinks `{}`; use {}", plain(word), known.join(", "));
+            return self.notice(said);
+        };
+        let Some(model) = self.state.borrow().as_ref().map(|state| state.model.clone()) else { return };
+        *self.wished.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        self.settle(Command::SetModel { model: model.with_thinking(Some(level)) });
     }
 
     /// Has the screen show a theme, if it has told of that or of none.
@@ -99,9 +142,23 @@ impl ExtensionThread {
                 self.entries(|entries| entries.label(&id).into())
             }
             "session.context" => self.entries(|entries| {
+                let level = self.thinking().unwrap_or(ThinkingLevel::Off).word();
                 let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
-                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
+                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": level, "model": null})
             }),
+            "sessions.list" => self.of_others(other_sessions::listed(&self.layout, &self.root)),
+            "sessions.entries" => {
+                self.of_others(other_sessions::entries(&self.layout, &text("path").unwrap_or_default()))
+            }
+            "session.treePreparation" => {
+                let target = text("targetId").unwrap_or_default();
+                let (thread, entry) = match target.rsplit_once('#') {
+                    Some((thread, entry)) => (thread.parse().ok(), entry),
+                    None => (self.entries(|entries| entries.header()["id"].as_str()?.parse().ok()), target.as_str()),
+                };
+                let summarised = arguments.get("summarize").and_then(Value::as_bool) == Some(true);
+                thread.map_or(Value::Null, |thread| self.tree_preparation(&thread, entry, summarised))
+            }
             "session.append" => {
                 let custom_type = text("customType").unwrap_or_default();
                 let data = arguments.get("data").cloned().unwrap_or_default();

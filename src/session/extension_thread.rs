@@ -18,7 +18,7 @@ use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
-    Status, ThreadId, ThreadKind, WireForm,
+    Status, ThinkingLevel, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
@@ -65,7 +65,7 @@ pub(super) struct ExtensionThread {
     reload: AtomicBool,
     /// Extensions are being loaded, and the thread waits for that.
     loading: AtomicBool,
-    layout: Layout,
+    pub(super) layout: Layout,
     /// What the command line says of them is asked of it.
     pub(super) extensions: Extensions,
     pub(super) late_providers: LateProviders,
@@ -75,6 +75,8 @@ pub(super) struct ExtensionThread {
     pub(super) allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
     moves: Mutex<Option<MoveTo>>,
+    /// How much the model is to think, until the thread says that it does.
+    pub(super) wished: Mutex<Option<ThinkingLevel>>,
     /// Held by each answer that the code of an extension gives for a model.
     pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
@@ -108,6 +110,7 @@ impl ExtensionThread {
             models: setup.models.clone(),
             allowance: Allowance::default(),
             moves: Mutex::default(),
+            wished: Mutex::default(),
             answering: Arc::default(),
             named: RwLock::default(),
             prompt_options: PromptOptions::default(),
@@ -231,6 +234,8 @@ impl ExtensionThread {
     }
 
     pub(super) fn changed(&self, state: &State) {
+        let mut wished = self.wished.lock().unwrap_or_else(PoisonError::into_inner);
+        wished.take_if(|level| state.model.thinking == Some(*level));
         self.state.send_replace(Some(state.clone()));
     }
 
@@ -292,14 +297,18 @@ impl ExtensionThread {
 
     /// Gives the thread a name, and waits for it like [`Self::append`].
     pub(super) fn rename(&self, title: String) {
-        let rename = Command::Rename { title };
+        self.settle(Command::Rename { title });
+    }
+
+    /// Has the thread do something before the extension goes on, where that can be waited for.
+    pub(super) fn settle(&self, command: Command) {
         match self.thread.get() {
             Some((thread, runtime)) if !self.loading.load(Ordering::Relaxed) => {
-                if let Err(why) = runtime.block_on(thread.command(rename)) {
-                    tracing::info!(why, "an extension named its thread");
+                if let Err(why) = runtime.block_on(thread.command(command)) {
+                    tracing::info!(why, "an extension changed its thread");
                 }
             }
-            Some(_) | None => self.tell(rename),
+            Some(_) | None => self.tell(command),
         }
     }
 
@@ -446,7 +455,7 @@ impl ExtensionThread {
                 let text = plain(&text("text").unwrap_or_default());
                 match self.moves_to() {
                     Some(to) => thread.move_on(to, text),
-                    None => thread.suggest(text),
+                    None => thread.suggest(text, name == "ui.pasteToEditor"),
                 }
             }
             "ui.setTitle" => {
@@ -652,7 +661,8 @@ impl Outside for ExtensionThread {
                 let model = named("provider")
                     .zip(named("id"))
                     .map(|(provider, id)| ModelRef::new(extension_models::own(provider), id));
-                model.map(|model| Command::SetModel { model })
+                let thinking = self.thinking();
+                model.map(|model| Command::SetModel { model: model.with_thinking(thinking) })
             }
             "run.waitIdle" => {
                 let mut state = self.state.subscribe();

@@ -406,6 +406,7 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         | Stage::QueueUpdate
         | Stage::SessionShutdown => Value::Null.into(),
     };
+        | Stage::ThinkingLevelSelect
     if grew.get() {
         return Err(format!("a text grew beyond {} MB", LONGEST_TEXT >> 20));
     }

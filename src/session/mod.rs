@@ -45,6 +45,7 @@ mod model_registry;
 pub mod models;
 mod moves;
 mod orchestrator;
+mod other_sessions;
 mod overlay_layout;
 mod own_commands;
 pub mod parent;

@@ -64,8 +64,8 @@ impl Models {
         let first = match (&wish.id, &wish.tier, provider) {
             (Some(id), _, Some(provider)) => match choose(id) {
                 // No list of models is complete, and servers on this machine have none.
-                Err(ResolveError::UnknownModel { .. }) => Ok(ModelRef::new(provider, id)),
-                Err(_) if crate::providers::is_local(provider) => Ok(ModelRef::new(provider, id)),
+                Err(ResolveError::UnknownModel { .. }) => Ok(ModelRef::named(provider, id)),
+                Err(_) if crate::providers::is_local(provider) => Ok(ModelRef::named(provider, id)),
                 chosen => chosen,
             },
             (Some(id), ..) => choose(id),

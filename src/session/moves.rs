@@ -63,7 +63,7 @@ pub(super) fn destination(
 }
 
 /// The thread whose log lies at `path`, or whose id that is.
-fn thread_of(path: &str) -> Option<ThreadId> {
+pub(super) fn thread_of(path: &str) -> Option<ThreadId> {
     let path = Path::new(path);
     let is_log = path.file_name().is_some_and(|name| name == "transcript.jsonl");
     let folder = if is_log { path.parent()? } else { path };

@@ -204,7 +204,7 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
             let input = if summary.input > Tokens(0) { format!("{} in, ", summary.input) } else { String::new() };
             format!("{input}{} out · {spend}", summary.output)
         };
-        let text = format!("{} · {seconds}.{tenth} s · {took}", summary.model.model);
+        let text = format!("{} · {seconds}.{tenth} s · {took}", summary.model.short());
         end(Role::TextMuted, &text);
     }
 }

@@ -61,7 +61,7 @@ impl Model {
             label: choice.label.clone(),
             detail: choice.note.clone(),
             usable: choice.model.is_some(),
-            current: choice.model.as_ref() == Some(&self.model),
+            current: choice.model.as_ref().is_some_and(|model| model.is_same(&self.model)),
             choice: Choice::Model(Box::new(choice.clone())),
             body: None,
             group: None,

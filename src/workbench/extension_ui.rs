@@ -180,12 +180,15 @@ impl Model {
         Some(Effect::Copy(copied.to_owned()))
     }
 
-    /// Puts a text of an extension into the draft; what is written there stays behind it.
+    /// Puts a text of an extension into the draft: where the cursor stands, or before what is written there.
     fn take_suggestion(&mut self) {
         let Some(state) = &self.view.state else { return };
-        let suggested = NumberedText::take(state.extensions.suggested.as_ref(), &mut self.view.dialogs.suggested);
-        let Some(text) = suggested else { return };
-        if self.composer.is_empty() {
+        let suggested = state.extensions.suggested.as_ref();
+        let text = NumberedText::take(suggested.map(|suggested| &suggested.text), &mut self.view.dialogs.suggested);
+        let Some(text) = text else { return };
+        if suggested.is_some_and(|suggested| suggested.pasted) {
+            self.composer.paste(text);
+        } else if self.composer.is_empty() {
             self.composer.set(text);
         } else {
             self.composer.put_back(text);

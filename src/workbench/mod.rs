@@ -5,6 +5,7 @@
 //! reading at [`update()`].
 
 mod answering;
+mod answering_model;
 pub mod approval;
 mod attention;
 mod background;

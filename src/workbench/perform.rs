@@ -192,6 +192,7 @@ impl Model {
                 self.pick(PickerKind::Models, !self.models_loaded);
                 return vec![Effect::LoadModels];
             }
+            CommandId::ThinkingChoose => self.pick(PickerKind::Thinking, false),
             CommandId::ThemeChoose => self.pick(PickerKind::Themes, false),
             CommandId::PaletteOpen => self.pick(PickerKind::Palette, false),
             CommandId::HelpShow => self.lay_over(self.help_page()),
@@ -272,23 +273,6 @@ impl Model {
             CommandId::QueueUp => return self.move_queued(-1),
             CommandId::QueueDown => return self.move_queued(1),
             CommandId::QueueDrop => return self.drop_queued(),
-        }
-        Vec::new()
-    }
-
-    /// A draft follows the settings; a thread keeps its model.
-    pub(super) fn usual_model(&mut self, usual: ModelRef) -> Vec<Effect> {
-        if self.view.link == Link::Draft { self.set_model(usual) } else { Vec::new() }
-    }
-
-    /// Whoever has begun keeps the model they began with.
-    pub(super) fn model_found(&mut self, found: ModelRef) -> Vec<Effect> {
-        if self.model_is_scripted && self.view.link == Link::Draft && found.provider != "scripted" {
-            self.model_is_scripted = false;
-            self.say(Level::Info, format!("no key is set; {found} on this machine answers"));
-            self.usual.clone_from(&found);
-            self.model = found;
-            self.changed = true;
         }
         Vec::new()
     }
@@ -389,6 +373,7 @@ impl Model {
             PickerKind::Palette => self.palette_entries(),
             PickerKind::Models => self.model_entries(),
             PickerKind::Threads => self.thread_entries(),
+            PickerKind::Thinking => self.thinking_entries(),
             PickerKind::Themes => self.theme_entries(),
             PickerKind::History => self.history_entries(),
             PickerKind::Directives => self.directive_entries(),
@@ -619,32 +604,6 @@ impl Model {
         let word = command.row().slash.unwrap_or_default();
         let other = self.long_name(word);
         Err(format!("/{word} takes no argument{other}; begin with a space to send it as a message"))
-    }
-
-    fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {
-        self.changed = true;
-        if self.view.link == Link::Draft {
-            self.model_is_scripted = model.provider == "scripted";
-            self.usual = model.clone();
-            self.model = model;
-            return Vec::new();
-        }
-        // The thread says when it is another: it may know no such provider.
-        let command = Command::SetModel { model };
-        match (self.view.link, &self.view.thread) {
-            (Link::Connected, _) => {
-                vec![Effect::Send { id: self.sending(Sent::Other), command }]
-            }
-            (Link::Resting, Some(thread_id)) => {
-                let thread_id = thread_id.clone();
-                self.view.link = Link::Reviving;
-                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
-            }
-            _ => {
-                self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
-                Vec::new()
-            }
-        }
     }
 
     fn copy_answer(&mut self) -> Vec<Effect> {

@@ -47,6 +47,7 @@ pub enum PickerKind {
     Palette,
     Models,
     Threads,
+    Thinking,
     Themes,
     History,
     Directives,
@@ -67,6 +68,7 @@ impl PickerKind {
             Self::Palette => "commands",
             Self::Models => "models",
             Self::Threads => "threads",
+            Self::Thinking => "how much the model thinks",
             Self::Themes => "themes",
             Self::History => "earlier prompts",
             Self::Directives => "start a directive",
@@ -100,6 +102,7 @@ impl PickerKind {
             Self::Pipeline => Some(Context::Steps),
             Self::Palette
             | Self::Models
+            | Self::Thinking
             | Self::Themes
             | Self::History
             | Self::Directives
@@ -118,6 +121,7 @@ impl PickerKind {
             Self::Threads => "no threads",
             Self::Palette
             | Self::Models
+            | Self::Thinking
             | Self::Themes
             | Self::History
             | Self::Directives

@@ -9,10 +9,11 @@ use crate::domain::Command;
 type Act = fn(&mut Model, &str) -> Result<Vec<Effect>, String>;
 
 /// Those that do.
-const ACTS: [(CommandId, Act); 6] = [
+const ACTS: [(CommandId, Act); 7] = [
     (CommandId::PipelineBreak, Model::add_breakpoint),
     (CommandId::PipelineGo, Model::go_on),
     (CommandId::ThreadBackground, Model::stop_background),
+    (CommandId::ThinkingChoose, Model::think),
     (CommandId::ServersShow, Model::ask_servers),
     (CommandId::ModelLogin, |_, words| match words.split_whitespace().collect::<Vec<_>>().as_slice() {
         [provider] => Ok(vec![Effect::SignIn((*provider).to_owned())]),

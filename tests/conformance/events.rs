@@ -4,7 +4,7 @@ use super::{Conversation, Tools, answer, calls};
 use crate::support::driven_thread::failure;
 use crate::support::scripted_handlers::{Reply, ScriptedHandlers};
 use levain::domain::event::{CancelScope, ErrorCategory, PromptMode};
-use levain::domain::{Command, Event, ModelRef, PromptEvent, Stage};
+use levain::domain::{Command, Event, ModelRef, PromptEvent, Stage, ThinkingLevel};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -202,6 +202,26 @@ async fn another_model_is_told_with_the_one_before_and_the_same_is_not() {
 
 /// Only the beginning of the thread is waited for, since whoever is told may register more.
 #[tokio::test(start_paused = true)]
+#[tokio::test(start_paused = true)]
+async fn a_level_of_thinking_is_told_apart_from_the_model_and_goes_with_its_requests() {
+    let watched = [Stage::ModelSelect, Stage::ThinkingLevelSelect, Stage::AgentEnd];
+    let mut thread = Conversation::new(watching(&watched), vec![answer("well")]);
+    for name in ["script/x:high", "script/x:high", "script/y:low"] {
+        thread.bench.handle.ask(Command::SetModel { model: name.parse().unwrap() }).await.unwrap();
+    }
+    thread.say("go").await;
+    thread.handlers.until_asked("agent_end", 1).await;
+    let told = |name: &str, fields: [&str; 2]| -> Vec<[Value; 2]> {
+        let events = thread.handlers.told(name).into_iter();
+        events.map(|event| fields.map(|field| event.pointer(field).cloned().unwrap_or_default())).collect()
+    };
+    assert_eq!(told("model_select", ["/model/id", "/previousModel/id"]), [[json!("y"), json!("x")]]);
+    let levels = told("thinking_level_select", ["/level", "/previousLevel"]);
+    assert_eq!(levels, [[json!("high"), json!("off")], [json!("low"), json!("high")]]);
+    let request = &thread.requests()[0];
+    assert_eq!((request.model.as_str(), request.thinking), ("y", Some(ThinkingLevel::Low)));
+}
+
 async fn the_first_prompt_waits_for_those_who_are_told_that_the_thread_begins() {
     let may = Arc::new(Semaphore::new(0));
     let waits = Arc::clone(&may);

@@ -174,6 +174,7 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), PrepareError> {
         let call = CallRequest {
             model: ready.model.model.clone(),
+            thinking: ready.model.thinking,
             tools: ready.tools.clone(),
             images: Arc::new(self.images(&ready.assembly).await?),
             system: ready.assembly.system.clone(),

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, MoveTo, Moved,
-    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Tokens,
+    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Suggested, Tokens,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -32,7 +32,8 @@ pub(super) enum Asked {
     Components(Vec<OpenComponent>, oneshot::Sender<()>),
     Foreground(ForegroundProgram, oneshot::Sender<()>, oneshot::Sender<Option<i32>>),
     Notice(String),
-    Suggest(String),
+    /// Whether as if it had been pasted.
+    Suggest(String, bool),
     /// A text for the clipboard.
     Copy(String),
     Attention(String),
@@ -53,7 +54,7 @@ pub(super) struct Dialogs {
     /// The theme that was chosen last.
     pub(super) theme: Option<NumberedText>,
     /// The newest text for the draft.
-    pub(super) suggested: Option<NumberedText>,
+    pub(super) suggested: Option<Suggested>,
     /// The newest text for the clipboard.
     pub(super) copied: Option<NumberedText>,
     shown: Vec<Shown>,

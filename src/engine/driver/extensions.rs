@@ -9,8 +9,8 @@ use crate::domain::command::LONG_NAME;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
-    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggestion, ThreadEvent, ThreadKind, ToComplete,
-    ToDraw,
+    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
+    ToComplete, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -137,8 +137,10 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
                 let _gone = done.send(());
             }
-            Asked::Suggest(text) if text.len() <= LARGEST => {
-                self.dialogs.suggested = Some(NumberedText::after(self.dialogs.suggested.as_ref(), text));
+            Asked::Suggest(text, pasted) if text.len() <= LARGEST => {
+                let before = self.dialogs.suggested.as_ref().map(|suggested| &suggested.text);
+                let text = NumberedText::after(before, text);
+                self.dialogs.suggested = Some(Suggested { text, pasted });
             }
             Asked::Move(to, text) if text.len() <= LARGEST => {
                 let text = NumberedText::after(self.dialogs.moved.as_ref().map(|moved| &moved.text), text);
@@ -150,7 +152,7 @@ impl<A: Audience> Driver<A> {
             Asked::Copy(text) if text.len() <= LARGEST => {
                 self.dialogs.copied = Some(NumberedText::after(self.dialogs.copied.as_ref(), text));
             }
-            Asked::Suggest(_) | Asked::Copy(_) | Asked::Move(..) | Asked::Theme(_) => {}
+            Asked::Suggest(..) | Asked::Copy(_) | Asked::Move(..) | Asked::Theme(_) => {}
             Asked::Attention(text) => {
                 self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
@@ -290,8 +292,8 @@ impl ThreadAccess for Access {
         self.tell(Asked::Copy(text));
     }
 
-    fn suggest(&self, text: String) {
-        self.tell(Asked::Suggest(text));
+    fn suggest(&self, text: String, pasted: bool) {
+        self.tell(Asked::Suggest(text, pasted));
     }
 
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()> {

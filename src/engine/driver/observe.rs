@@ -7,7 +7,7 @@ use super::stage::Asking;
 use crate::domain::event::{PromptMode, StopReason};
 use crate::domain::{
     CallId, ContextEvent, ControlEvent, Event, Merge, ModelRef, PromptEvent, Record, RequestEvent, SettingsEvent,
-    Stage, ThreadEvent, ThreadKind, ToolCall, ToolEvent,
+    Stage, ThinkingLevel, ThreadEvent, ThreadKind, ThreadOrigin, ToolCall, ToolEvent,
 };
 use crate::engine::thread::Phase;
 use crate::pipeline::{Chain, to_json};
@@ -198,8 +198,7 @@ impl<A: Audience> Driver<A> {
                 all.push((Stage::SessionCompactFailed, json!({"reason": "it was stopped", "aborted": true})));
             }
             Event::Settings(SettingsEvent::ModelChanged { model }) if *model != before.model => {
-                let (model, previous) = (named(model), named(&before.model));
-                all.push((Stage::ModelSelect, json!({"model": model, "previousModel": previous, "source": "set"})));
+                all.extend(chosen(model, &before.model));
             }
             Event::Settings(SettingsEvent::TitleSet { title }) => {
                 all.push((Stage::SessionInfoChanged, json!({"name": title})));
@@ -359,6 +358,21 @@ fn compacted(event: &ContextEvent) -> Vec<(Stage, Value)> {
         let by_handler = request.is_none() && reason.is_none();
         all.push((Stage::SessionCompact, json!({"compactionEntry": entry, "fromExtension": by_handler})));
     }
+/// Another model was chosen, or another level at which it thinks.
+fn chosen(model: &ModelRef, before: &ModelRef) -> Vec<(Stage, Value)> {
+    let mut all = Vec::new();
+    if !model.is_same(before) {
+        let event = json!({"model": named(model), "previousModel": named(before), "source": "set"});
+        all.push((Stage::ModelSelect, event));
+    }
+    if model.thinking != before.thinking {
+        // As pi calls what nobody chose.
+        let word = |model: &ModelRef| model.thinking.unwrap_or(ThinkingLevel::Off).word();
+        all.push((Stage::ThinkingLevelSelect, json!({"level": word(model), "previousLevel": word(before)})));
+    }
+    all
+}
+
     all.extend(reason.iter().map(|why| (Stage::SessionCompactFailed, json!({"reason": why, "aborted": false}))));
     all
 }

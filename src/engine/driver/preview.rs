@@ -158,6 +158,7 @@ impl<A: Audience> Driver<A> {
                 Some(provider) => {
                     let call = CallRequest {
                         model: model.model.clone(),
+                        thinking: model.thinking,
                         tools: specs,
                         images: Arc::default(),
                         system: assembly.system.clone(),

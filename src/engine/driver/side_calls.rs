@@ -44,6 +44,7 @@ impl<A: Audience> Driver<A> {
         let messages = told(&[], &messages).into_iter().map(|told| told.entry.message).collect();
         let request = CallRequest {
             model: model.model.clone(),
+            thinking: model.thinking,
             system,
             messages,
             tools,

@@ -6,6 +6,7 @@ use crate::ports::CallRequest;
 use crate::providers::http;
 use crate::providers::schema::object_schema;
 use crate::providers::signature::Maker;
+use crate::providers::thinking;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,12 +16,21 @@ use std::borrow::Cow;
 struct Body<'a> {
     model: &'a str,
     max_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<thinking::Messages>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -118,8 +128,21 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     }
     let tools = request.tools.iter().map(tool).collect();
     let max_tokens = request.max_output_tokens;
-    let body = Body { model: &request.model, max_tokens, stream: true, system, tools, messages };
+    let in_calls = answers_unthought(&messages);
+    let (thinking, effort) = thinking::messages(request.thinking, &request.model, max_tokens, in_calls);
+    let output_config = effort.map(|effort| OutputConfig { effort });
+    let body =
+        Body { model: &request.model, max_tokens, thinking, output_config, stream: true, system, tools, messages };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
+}
+
+/// Whether it ends with the results of calls that were made without a thought.
+fn answers_unthought(messages: &[WireMessage<'_>]) -> bool {
+    let results = |message: &WireMessage<'_>| {
+        message.content.iter().any(|block| matches!(block.content, Content::ToolResult { .. }))
+    };
+    let calls = messages.iter().rev().nth(1).filter(|_| messages.last().is_some_and(results));
+    calls.is_some_and(|calls| !calls.content.first().is_some_and(Block::is_thinking))
 }
 
 /// The answers that a prompt follows, by their places.
@@ -135,10 +158,7 @@ fn ends_before_prompts(messages: &[WireMessage<'_>]) -> Vec<usize> {
 /// Whether the vendor refuses a thought where anything before it is not as it was when it was thought: since 5.1. What stands
 /// before the thoughts of earlier prompts is, since the current context moved on, so they stay here; those of this prompt go back.
 fn binds_thinking(model: &str) -> bool {
-    let Some(name) = model.strip_prefix("claude-") else { return false };
-    let mut numbers =
-        name.split(['-', '.', '@']).filter_map(|part| part.parse::<u32>().ok().filter(|number| *number < 100));
-    (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (5, 1)
+    thinking::version(model, "claude-").is_some_and(|version| version >= (5, 1))
 }
 
 impl WireMessage<'_> {
@@ -363,6 +383,7 @@ mod tests {
             messages: messages.into_iter().map(Arc::new).collect(),
             max_output_tokens: 100,
             attempt: 1,
+            thinking: None,
         };
         let body: Value = serde_json::from_slice(&body(&request).unwrap()).unwrap();
         assert_eq!(&body, expected, "{body:#}");

@@ -6,6 +6,7 @@ use crate::domain::{CallId, Role, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
 use crate::providers::signature::Maker;
+use crate::providers::thinking;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -91,6 +92,8 @@ struct Generation {
 #[serde(rename_all = "camelCase")]
 struct Thinking {
     include_thoughts: bool,
+    #[serde(flatten)]
+    level: Option<thinking::Gemini>,
 }
 
 /// Writes `request`.
@@ -103,7 +106,8 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     }
     let system = request.system.trim();
     let function_declarations: Vec<_> = request.tools.iter().map(declaration).collect();
-    let thinks = version(&request.model) >= 2.5;
+    let thinks = version(&request.model) >= (2, 5);
+    let level = request.thinking.map(|level| thinking::gemini(level, &request.model));
     let body = Body {
         system_instruction: (!system.is_empty())
             .then(|| WireContent { role: None, parts: vec![Said::Text(system.into()).into()] }),
@@ -111,16 +115,15 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
         tools: if function_declarations.is_empty() { Vec::new() } else { vec![Tools { function_declarations }] },
         generation_config: Generation {
             max_output_tokens: request.max_output_tokens,
-            thinking_config: thinks.then_some(Thinking { include_thoughts: true }),
+            thinking_config: thinks.then_some(Thinking { include_thoughts: true, level }),
         },
     };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
 }
 
-/// The number in `gemini-3.1-pro`; 0 for a model of another name.
-fn version(model: &str) -> f64 {
-    let number = model.strip_prefix("gemini-").and_then(|rest| rest.split('-').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or_default()
+/// The number in `gemini-3.1-pro`; nothing for a model of another name.
+fn version(model: &str) -> (u32, u32) {
+    thinking::version(model, "gemini-").unwrap_or_default()
 }
 
 fn declaration(spec: &ToolSpec) -> Declaration<'_> {
@@ -152,7 +155,7 @@ fn content<'a>(turn: Turn<'a>, called: &mut Vec<(&'a CallId, &'a str)>, model: &
             Part::RedactedThinking(_) => continue,
             Part::Call(call) => {
                 // Of calls made at once only the first is signed.
-                let unsigned = called.is_empty() && version(model) >= 3.0;
+                let unsigned = called.is_empty() && version(model) >= (3, 0);
                 called.push((&call.call_id, &call.tool));
                 let thought_signature = signature.take().or(unsigned.then_some(UNSIGNED));
                 let said = Said::FunctionCall { id: given(&call.call_id), name: &call.tool, args: object(&call.input) };

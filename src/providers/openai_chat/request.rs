@@ -7,6 +7,7 @@ use crate::ports::CallRequest;
 use crate::providers::http;
 use crate::providers::schema::object_schema;
 use crate::providers::signature::Maker;
+use crate::providers::thinking;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::Value;
@@ -21,6 +22,8 @@ struct Body<'a> {
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
@@ -132,6 +135,7 @@ pub(in crate::providers) fn body(request: &CallRequest, limit: LimitName) -> Res
         stream_options: StreamOptions { include_usage: true },
         max_tokens,
         max_completion_tokens,
+        reasoning_effort: request.thinking.map(thinking::effort),
         tools: request.tools.iter().map(tool).collect(),
         messages,
     };

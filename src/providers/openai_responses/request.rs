@@ -7,6 +7,7 @@ use crate::ports::CallRequest;
 use crate::providers::http;
 use crate::providers::schema::object_schema;
 use crate::providers::signature::Maker;
+use crate::providers::thinking;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::Value;
@@ -20,11 +21,20 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
     include: &'static [&'static str],
     max_output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     input: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    effort: &'static str,
+    /// Without, nothing of it is shown.
+    summary: &'static str,
 }
 
 #[derive(Serialize)]
@@ -85,10 +95,12 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     for turn in turns(request, |maker| maker == Maker::Responses) {
         push(turn, &mut input);
     }
+    let level = request.thinking.filter(|_| reasons(&request.model));
     let body = Body {
         model: &request.model,
         stream: true,
         store: false,
+        reasoning: level.map(|level| Reasoning { effort: thinking::effort(level), summary: "auto" }),
         include: if reasons(&request.model) { &["reasoning.encrypted_content"] } else { &[] },
         max_output_tokens: request.max_output_tokens,
         instructions: request.system.trim(),

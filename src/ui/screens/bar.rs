@@ -143,7 +143,7 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     if looks {
         return parts;
     }
-    parts.push((model.model.model.clone(), Role::BarWord));
+    parts.push((model.model.short(), Role::BarWord));
     if model.model_is_scripted {
         let words = if model.size.0 >= 100 { "scripted: no model is called" } else { "scripted" };
         parts.push((words.to_owned(), Role::BarWarning));
@@ -329,6 +329,7 @@ fn list_hints(model: &Model, picker: &Picker) -> &'static [(CommandId, &'static 
         PickerKind::Palette
         | PickerKind::Models
         | PickerKind::Threads
+        | PickerKind::Thinking
         | PickerKind::Themes
         | PickerKind::History
         | PickerKind::Directives

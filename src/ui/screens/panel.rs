@@ -60,7 +60,7 @@ fn table_row(row: &ThreadRow, level: usize, now: Timestamp, area: Area, chosen: 
     x += 11;
     canvas.put_short(x, area.y, x + 6, &age(now.since(row.updated_at)), ink(Role::ListDetail));
     x += 7;
-    canvas.put_short(x, area.y, x + 14, &row.model.model, ink(Role::ListDetail));
+    canvas.put_short(x, area.y, x + 14, &row.model.short(), ink(Role::ListDetail));
     x += 15;
     let amounts = [(4, row.turns.to_string()), (6, row.tokens.to_string()), (8, row.spend.to_string())];
     for (wide, text) in amounts {

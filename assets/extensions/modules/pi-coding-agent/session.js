@@ -5,6 +5,7 @@
 
 import { readFileSync } from "../node/fs.js";
 import { treeOf } from "../../host/session.js";
+import { ask } from "../../runtime/bridge.js";
 import { randomUUID } from "../../runtime/crypto.js";
 
 export const CURRENT_SESSION_VERSION = 3;
@@ -71,13 +72,17 @@ export class SessionManager {
     return new SessionManager(cwd);
   }
   static open(path) {
-    return new SessionManager(globalThis.process.cwd(), parseSessionEntries(readFileSync(path, "utf8")), path);
+    // The log of a thread is no file of pi: the host tells what was said in it.
+    const entries = ask("sessions.entries", { path: String(path) }) ?? parseSessionEntries(readFileSync(path, "utf8"));
+    return new SessionManager(globalThis.process.cwd(), entries, path);
   }
+  /** The conversations of the project, those that changed last first. */
   static async list() {
-    return [];
+    const dated = (info) => ({ ...info, name: info.name || undefined, created: new Date(info.created), modified: new Date(info.modified) });
+    return (ask("sessions.list") ?? []).map(dated);
   }
   static async listAll() {
-    return [];
+    return SessionManager.list();
   }
   getCwd() {
     return this.#header.cwd;
