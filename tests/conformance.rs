@@ -1,6 +1,7 @@
 //! What becomes of a prompt, its requests, its calls and its queue, rule by rule, over the port of handlers: the page
 //! `docs/pipeline-conformance.md` lists the rules with these tests.
 
+mod answers;
 mod calls;
 mod events;
 mod failures;
@@ -212,6 +213,7 @@ impl Conversation {
     fn steps(&self) -> Vec<Step> {
         let steps = |event| match event {
             Event::Prompt(PromptEvent::PromptPrepared { steps, .. } | PromptEvent::PromptHandled { steps, .. })
+            | Event::Request(RequestEvent::AnswerPrepared { steps, .. })
             | Event::Tool(ToolEvent::CallPrepared { steps, .. } | ToolEvent::ResultPrepared { steps, .. }) => steps,
             _ => Vec::new(),
         };

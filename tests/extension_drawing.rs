@@ -83,6 +83,39 @@ fn an_editor_can_be_filled_and_taken_away() {
     terminal.leave();
 }
 
+/// What a tool reports while it runs is drawn by itself, each time; what it comes to in the end as well.
+#[test]
+fn a_call_that_runs_is_drawn_with_what_it_has_reported() {
+    let extension = r#"import fs from "node:fs";
+export default (pi: any) => {
+  pi.registerTool({ name: "steps", label: "steps", description: "takes steps", parameters: { type: "object" },
+    execute: async (_id: string, _params: any, _signal: any, onUpdate: any) => {
+      for (const step of [1, 2]) {
+        onUpdate({ content: [{ type: "text", text: `raw ${step}` }], details: { step } });
+        while (!fs.existsSync(`go-${step}`)) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return { content: [{ type: "text", text: "raw end" }], details: { step: 3 } };
+    },
+    renderCall: (_args: any, _theme: any, context: any) => ({ render: () => [`STEPS partial ${context.isPartial}`], invalidate() {} }),
+    renderResult: (result: any, { isPartial }: any) => ({ render: () => [`at step ${result.details.step} partial ${isPartial}`], invalidate() {} }) });
+};"#;
+    let project = Project::extended(extension, &[&calls("walk", "steps", &json!({}))[..], &[done()]].concat());
+    let terminal = project.begun((100, 45));
+    say(&terminal, "walk on");
+    terminal.wait_for("y allow once");
+    terminal.send_keys("y");
+    terminal.wait_for("at step 1 partial true");
+    terminal.wait_for("STEPS partial true");
+    project.write("go-1", "");
+    terminal.wait_for("at step 2 partial true");
+    assert!(!terminal.screen_text().contains("raw 2"));
+    project.write("go-2", "");
+    terminal.wait_for("at step 3 partial false");
+    terminal.wait_for("STEPS partial false");
+    terminal.wait_for("Did steps.");
+    terminal.leave();
+}
+
 /// A tool whose call and result are drawn, and a message that is.
 const DRAWS: &str = r#"
 export default (pi: any) => {
@@ -415,6 +448,33 @@ fn extensions_complete_arguments_of_their_commands_and_words() {
     terminal.send_keys(key::ENTER);
     terminal.wait_for("› kick off");
     terminal.wait_for("A new thread");
+    terminal.leave();
+}
+
+#[test]
+fn an_extension_lists_the_sessions_of_the_project_and_pastes_into_the_draft() {
+    let extension = r#"import { SessionManager } from "@mariozechner/pi-coding-agent";
+export default (pi: any) => {
+  pi.registerCommand("sessions", { handler: async (_: string, ctx: any) => {
+    const all = await SessionManager.list(ctx.cwd);
+    const own = all.find((one: any) => one.path === ctx.sessionManager.getSessionFile());
+    const said = SessionManager.open(own.path).getEntries().filter((entry: any) => entry.message?.role === "user");
+    ctx.ui.notify(`${all.length} <${own.firstMessage}> ${own.modified instanceof Date} ${said.length} <${said[0].message.content[0].text}>`);
+  } });
+  pi.registerShortcut("ctrl+x", { handler: async (ctx: any) => ctx.ui.pasteToEditor("of mine ") });
+};"#;
+    let project = Project::extended(extension, &[done()]);
+    let terminal = project.begun((100, 45));
+    terminal.send_keys("/sessions");
+    terminal.wait_for("› /sessions");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("1 <begin> true 1 <begin>");
+    // Where the cursor stands, as if the person had pasted it.
+    terminal.send_keys("words here");
+    terminal.wait_for("› words here");
+    terminal.send_keys(&"\x1b[D".repeat(4));
+    terminal.send_keys("\x18");
+    terminal.wait_for("› words of mine here");
     terminal.leave();
 }
 

@@ -65,6 +65,82 @@ export default (pi: any) => {
     );
 }
 
+/// What an extension makes of an answer is what the log keeps; its calls are the model's.
+#[test]
+fn an_extension_has_the_last_word_of_an_answer_and_its_calls_stay() {
+    let extension = r#"import fs from "node:fs";
+const told = (...words: any[]) => fs.appendFileSync("told", words.join(" ") + "\n");
+export default (pi: any) => {
+  pi.on("message_end", ({ message }: any) => {
+    if (message.role !== "assistant") return { message: { ...message, content: "passed over" } };
+    // In place, as pi's own examples do.
+    for (const part of message.content) if (part.type === "text") part.text = part.text.replace("sesame", "[gone]");
+  });
+  pi.on("message_end", ({ message }: any) => {
+    if (message.role !== "assistant") return;
+    told("saw", message.content.map((part: any) => part.text ?? `calls ${part.name}`));
+    return { message: { ...message, content: [{ type: "text", text: "Look: " }, ...message.content] } };
+  });
+  pi.on("turn_end", ({ message }: any) => told("turn", message.content.map((part: any) => part.text ?? `calls ${part.name}`)));
+};"#;
+    let replies = [
+        json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "It is sesame."}]}),
+        json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": "echo hi"}}}]}),
+    ];
+    let project = Project::with("", &replies);
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let id = project.run("open");
+    let told = lines(&project, "told");
+    let expected = ["saw calls bash", "turn Look: ,calls bash", "saw It is [gone].", "turn Look: ,It is [gone]."];
+    assert_eq!(told, expected, "{:?}", project.events(&id));
+    let events = project.events(&id);
+    let answers: Vec<_> = events.iter().filter(|(name, _)| name == "cognition_out").map(|(_, answer)| answer).collect();
+    assert_eq!((&answers[0]["text"], &answers[1]["text"]), (&json!("Look: "), &json!("Look: It is [gone].")));
+    assert_eq!(project.event(&id, "tool_call_start")["tool"], "rye_bash");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "open");
+    let log = project.home.project().join(format!(".ai/agent/threads/{id}/transcript.jsonl"));
+    assert!(!fs::read_to_string(log).unwrap().contains("sesame"));
+}
+
+/// Levels are the thread's: its log, its requests and whoever is told of them know the same.
+#[test]
+fn an_extension_sets_how_much_the_model_thinks_and_is_told_of_it() {
+    let extension = r#"import fs from "node:fs";
+const told = (...words: any[]) => fs.appendFileSync("told", words.join(" ") + "\n");
+export default (pi: any) => {
+  pi.on("before_agent_start", (_: any, ctx: any) => {
+    told("first", pi.getThinkingLevel());
+    pi.setThinkingLevel("high");
+    told("then", pi.getThinkingLevel(), ctx.sessionManager.buildSessionContext().thinkingLevel);
+    pi.setThinkingLevel("harder");
+  });
+  pi.on("thinking_level_select", (event: any) => told("select", event.previousLevel, event.level));
+  pi.on("agent_end", (_: any, ctx: any) => {
+    const changes = ctx.sessionManager.getEntries().filter((entry: any) => entry.type === "thinking_level_change");
+    told("end", pi.getThinkingLevel(), ctx.model.id, changes.map((entry: any) => entry.thinkingLevel));
+  });
+};"#;
+    let project = Project::extended(extension, &[json!({"steps": [{"text": "Done."}]})]);
+    let id = project.run("go");
+    let mut told = lines(&project, "told");
+    told.sort();
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[0].starts_with("end high ") && told[0].ends_with(" high"), "{told:?}");
+    assert_eq!(told[1..], ["first off", "select off high", "then high high"]);
+    let model = format!("{}:high", project.model);
+    assert_eq!(project.event(&id, "model_changed")["model"], model.as_str());
+    assert_eq!(project.event(&id, "request_recorded")["model"], model.as_str());
+    assert!(
+        project
+            .events(&id)
+            .iter()
+            .any(|(name, event)| name == "notice"
+                && event["text"].as_str().unwrap().contains("no model thinks `harder`"))
+    );
+}
+
 /// What a handler waits for with `ctx.signal` ends with the turn.
 #[tokio::test]
 async fn a_handler_learns_by_its_signal_that_the_turn_is_stopped() {

@@ -21,11 +21,12 @@ enum Form {
 }
 
 /// Where the thread is held: handlers of these stages are waited for, and the tool that runs.
-const STAGES: [Stage; 8] = [
+const STAGES: [Stage; 9] = [
     Stage::Input,
     Stage::BeforeAgentStart,
     Stage::Context,
     Stage::BeforeProviderRequest,
+    Stage::MessageEnd,
     Stage::ToolCall,
     TOOL,
     Stage::ToolResult,
@@ -72,6 +73,8 @@ const MEANWHILE: [Meanwhile; 8] = [
 const PROGRAM: &str = r#"
 import json, os, sys, time
 stage, event = sys.argv[1], json.load(sys.stdin)
+if stage == "message_end" and event["message"]["role"] != "assistant":
+    sys.exit()
 with open("asked", "a") as asked:
     asked.write(stage + "\n")
 hold = "hold-" + stage
@@ -88,6 +91,7 @@ answer = {
     "before_agent_start": lambda: {"message": {"customType": "note", "content": "A note.", "display": True}},
     "context": lambda: {"messages": event["messages"] + [{"role": "custom", "customType": "rule", "content": "A rule.", "display": False}]},
     "before_provider_request": lambda: {**event["payload"], "temperature": 0.25},
+    "message_end": lambda: {"message": {**event["message"], "content": event["message"]["content"] + [{"type": "text", "text": " (kept)"}]}},
     "tool_call": lambda: {"input": {"command": "COMMAND"}},
     "tool_result": lambda: {"content": [{"type": "text", "text": "A result."}]},
     "session_before_compact": lambda: {"compaction": {"summary": "A summary."}},
@@ -102,12 +106,14 @@ const answers: Record<string, (event: any) => any> = {
   before_agent_start: () => ({ message: { customType: "note", content: "A note.", display: true } }),
   context: (event) => ({ messages: [...event.messages, { role: "custom", customType: "rule", content: "A rule.", display: false }] }),
   before_provider_request: (event) => ({ ...event.payload, temperature: 0.25 }),
+  message_end: ({ message }) => ({ message: { ...message, content: [...message.content, { type: "text", text: " (kept)" }] } }),
   tool_call: () => ({ input: { command: "COMMAND" } }),
   tool_result: () => ({ content: [{ type: "text", text: "A result." }] }),
   session_before_compact: () => ({ compaction: { summary: "A summary." } }),
 };
 export default (pi: any) => {
   for (const [stage, answer] of Object.entries(answers)) pi.on(stage, async (event: any) => {
+    if (stage === "message_end" && event.message.role !== "assistant") return;
     fs.appendFileSync("asked", stage + "\n");
     if (fs.existsSync(`hold-${stage}`)) {
       fs.writeFileSync(`held-${stage}`, "");
@@ -270,7 +276,7 @@ impl Scene {
             let counted = |event: &Value| event["usage"]["output"].as_u64().unwrap_or_default();
             let (mut is_there, mut all) = (false, 0);
             outs.for_each(|event| {
-                is_there |= event["text"] == answer;
+                is_there |= event["text"].as_str().unwrap().starts_with(answer);
                 all += counted(&event);
             });
             // The log is written before the state is told.
@@ -375,7 +381,7 @@ impl Scene {
     fn no_call_slips_through(&self) {
         let never = match self.stage {
             Stage::ToolCall => self.is_given_up() || self.meanwhile == Meanwhile::Fails,
-            Stage::Context | Stage::BeforeProviderRequest | TOOL => self.is_given_up(),
+            Stage::Context | Stage::BeforeProviderRequest | Stage::MessageEnd | TOOL => self.is_given_up(),
             _ => false,
         };
         let ran = fs::read_to_string(self.project.home.project().join("ran")).unwrap_or_default();

@@ -150,6 +150,18 @@ fn a_keeper_that_is_killed_before_it_reads_an_order_is_replaced() {
 }
 
 #[test]
+fn the_words_of_an_answer_are_changed_by_text_and_by_programs_and_both_are_kept() {
+    let script = r#"grep -q assistant || exit 0; printf '{"message":{"role":"assistant","content":"Redacted."}}'"#;
+    let texts = "- id: signs\n  stage: message_end\n  append: \" -- yours\"\n";
+    let project = Project::new(&format!("{}{texts}", shell("message_end", script, ""))).trusted();
+    let id = project.run("hello");
+    assert_eq!(project.event(&id, "cognition_out")["text"], "Redacted. -- yours");
+    let steps = project.event(&id, "answer_prepared")["steps"].clone();
+    let outcomes: Vec<_> = steps.as_array().unwrap().iter().map(|step| &step["outcome"]).collect();
+    assert_eq!(outcomes, ["changed", "changed"], "{steps:#}");
+}
+
+#[test]
 fn a_projects_programs_wait_for_trust_and_its_texts_do_not() {
     let handlers = format!("{}- id: tidy\n  stage: input\n  append: \"!\"\n", shell("input", "touch ran", ""));
     let project = Project::new(&handlers);

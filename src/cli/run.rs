@@ -589,6 +589,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | RequestEvent::CognitionReasoning { .. }
             | RequestEvent::RetryScheduled { .. }
             | RequestEvent::RetryDue { .. }
+            | RequestEvent::AnswerPrepared { .. }
             | RequestEvent::CallCharged { .. },
         )
         | Event::Control(

@@ -243,6 +243,13 @@ impl Message {
         all
     }
 
+    /// Everything that was thought in it, as far as that can be read.
+    #[must_use]
+    pub fn thinking(&self) -> String {
+        let thought = |block: &Block| if let Block::Thinking { text, .. } = block { Some(text.clone()) } else { None };
+        self.blocks.iter().filter_map(thought).collect()
+    }
+
     /// Whether a person (or a parent) said this, as opposed to a message that only carries tool results.
     #[must_use]
     pub fn is_prompt(&self) -> bool {

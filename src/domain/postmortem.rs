@@ -181,6 +181,7 @@ impl Postmortem {
             | RequestEvent::TokenDelta { .. }
             | RequestEvent::RetryScheduled { .. }
             | RequestEvent::RetryDue { .. }
+            | RequestEvent::AnswerPrepared { .. }
             | RequestEvent::CallCharged { .. } => {}
         }
     }

@@ -42,6 +42,7 @@ pub enum Stage {
     MessageStart,
     /// More of an answer has arrived.
     MessageUpdate,
+    /// An answer is whole, before it is kept. Of other messages whoever watches is told when they are.
     MessageEnd,
     /// Before a tool runs.
     ToolCall,
@@ -60,9 +61,9 @@ pub enum Stage {
     SessionCompact,
     SessionCompactFailed,
     ModelSelect,
-    /// The thread is called otherwise.
     /// The model thinks more or less than it did.
     ThinkingLevelSelect,
+    /// The thread is called otherwise.
     SessionInfoChanged,
     /// A provider begins to answer.
     AfterProviderResponse,
@@ -117,9 +118,12 @@ impl Stage {
     #[must_use]
     pub fn merge(self) -> Merge {
         match self {
-            Self::Input | Self::BeforeAgentStart | Self::Context | Self::BeforeProviderRequest | Self::ToolResult => {
-                Merge::Chain
-            }
+            Self::Input
+            | Self::BeforeAgentStart
+            | Self::Context
+            | Self::BeforeProviderRequest
+            | Self::MessageEnd
+            | Self::ToolResult => Merge::Chain,
             Self::ToolCall => Merge::FirstBlocks,
             Self::SessionBeforeCompact => Merge::LastWins,
             Self::Skill | Self::Template => Merge::Fixed,
@@ -128,7 +132,6 @@ impl Stage {
             | Self::TurnStart
             | Self::MessageStart
             | Self::MessageUpdate
-            | Self::MessageEnd
             | Self::ToolExecutionStart
             | Self::ToolExecutionUpdate
             | Self::ToolExecutionEnd
@@ -138,10 +141,10 @@ impl Stage {
             | Self::SessionCompact
             | Self::SessionCompactFailed
             | Self::ModelSelect
+            | Self::ThinkingLevelSelect
             | Self::SessionInfoChanged
             | Self::AfterProviderResponse
             | Self::QueueUpdate
-            | Self::ThinkingLevelSelect
             | Self::SessionShutdown => Merge::Observe,
         }
     }
@@ -166,6 +169,7 @@ impl Stage {
             Self::BeforeAgentStart => "Once for each prompt: messages that go along with it, and the system text.",
             Self::Context => "Before each call of the model: the messages of the conversation.",
             Self::BeforeProviderRequest => "Before each call of the model: the request in its provider's form.",
+            Self::MessageEnd => "An answer has arrived: what is kept of it. Of other messages handlers are only told.",
             Self::ToolCall => "Before a tool runs: its arguments.",
             Self::ToolResult => "After a tool has run: its result.",
             Self::SessionBeforeCompact => "Before older messages give way to a summary.",
@@ -175,7 +179,6 @@ impl Stage {
             | Self::TurnStart
             | Self::MessageStart
             | Self::MessageUpdate
-            | Self::MessageEnd
             | Self::ToolExecutionStart
             | Self::ToolExecutionUpdate
             | Self::ToolExecutionEnd
@@ -185,10 +188,10 @@ impl Stage {
             | Self::SessionCompact
             | Self::SessionCompactFailed
             | Self::ModelSelect
+            | Self::ThinkingLevelSelect
             | Self::SessionInfoChanged
             | Self::AfterProviderResponse
             | Self::QueueUpdate
-            | Self::ThinkingLevelSelect
             | Self::SessionShutdown => "Something that happened: nobody waits for who is told of it.",
         }
     }

@@ -266,11 +266,12 @@ fn read(map: &Map<String, Value>, space: Space, place: &mut Place<'_>) -> Option
 }
 
 /// What stages take; one that is not listed only watches, so it takes a command.
-const TAKES: [(Stage, &[&str]); 7] = [
+const TAKES: [(Stage, &[&str]); 8] = [
     (Stage::Input, &["prepend", "append", "replace", "handled", COMMAND]),
     (Stage::BeforeAgentStart, &["prepend", "append", "replace", "knowledge", "message", COMMAND]),
     (Stage::Context, &["replace", "knowledge", "message", "keep_last", COMMAND]),
     (Stage::BeforeProviderRequest, &["set", COMMAND]),
+    (Stage::MessageEnd, &["prepend", "append", "replace", COMMAND]),
     (Stage::ToolCall, &["block", "set", COMMAND]),
     (Stage::ToolResult, &["prepend", "append", "replace", COMMAND]),
     (Stage::SessionBeforeCompact, &["block", COMMAND]),

@@ -5,7 +5,7 @@ use super::compact::Compact;
 use super::messages;
 use super::payload::Paid;
 use crate::domain::stage_value::same_messages;
-use crate::domain::{CallId, CustomMessage, Image, Messages, Stage, StageValue, ToolCall};
+use crate::domain::{CallId, CustomMessage, Image, Message, Messages, Stage, StageValue, ToolCall};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -37,6 +37,11 @@ pub enum Chain {
         payload: Value,
         /// What it may become.
         paid: Option<Box<Paid>>,
+    },
+    MessageEnd {
+        /// What handlers see of it beside its content: its role, its model, what it took.
+        facts: Map<String, Value>,
+        answer: Message,
     },
     ToolCall {
         call: ToolCall,
@@ -71,6 +76,7 @@ impl Chain {
             Self::BeforeAgentStart { .. } => Stage::BeforeAgentStart,
             Self::Context { .. } => Stage::Context,
             Self::BeforeProviderRequest { .. } => Stage::BeforeProviderRequest,
+            Self::MessageEnd { .. } => Stage::MessageEnd,
             Self::ToolCall { .. } => Stage::ToolCall,
             Self::ToolResult { .. } => Stage::ToolResult,
             Self::Compact(_) => Stage::SessionBeforeCompact,
@@ -109,6 +115,9 @@ impl Chain {
                 images: Vec::new(),
             },
             Stage::SessionBeforeCompact => return Ok(Self::Compact(Box::default())),
+            Stage::MessageEnd if event.pointer("/message/role").is_some_and(|role| role == "assistant") => {
+                return Self::answer(event.get("message").unwrap_or_default());
+            }
             Stage::SessionStart
             | Stage::Skill
             | Stage::Template
@@ -126,6 +135,7 @@ impl Chain {
             | Stage::SessionCompact
             | Stage::SessionCompactFailed
             | Stage::ModelSelect
+            | Stage::ThinkingLevelSelect
             | Stage::SessionInfoChanged
             | Stage::AfterProviderResponse
             | Stage::QueueUpdate
@@ -135,8 +145,18 @@ impl Chain {
             }
         };
         chain.replace(event)?;
-            | Stage::ThinkingLevelSelect
         Ok(chain)
+    }
+
+    /// An answer that is whole, as handlers have it.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn answer(message: &Value) -> Result<Self, String> {
+        let Value::Object(mut facts) = message.clone() else { return Err("it is no object".to_owned()) };
+        let answer = messages::answer(message)?;
+        facts.remove("content");
+        Ok(Self::MessageEnd { facts, answer })
     }
 
     /// What the next handler gets.
@@ -163,6 +183,11 @@ impl Chain {
                 "details": details,
                 "isError": error,
             }),
+            Self::MessageEnd { facts, answer } => {
+                let mut message = facts.clone();
+                message.insert("content".to_owned(), messages::content(answer));
+                json!({"message": message})
+            }
             Self::Compact(compact) => compact.event(),
             Self::Observe { event, .. } => Value::Object(event.clone()),
         };
@@ -202,6 +227,7 @@ impl Chain {
             },
             Self::ToolCall { call, blocked, terminates } => called(map, call, (blocked, terminates)),
             Self::ToolResult { text, details, error, images, .. } => result(map, (text, images), details, error),
+            Self::MessageEnd { answer, .. } => answered(map, answer),
             Self::Compact(compact) => compact.merge(map, by),
             Self::BeforeProviderRequest { .. } | Self::Observe { .. } => Ok(Merged::Unchanged),
         }
@@ -262,11 +288,27 @@ impl Chain {
             Self::ToolResult { text: said, details, error, images, .. } => {
                 result(map, (said, images), details, error)?;
             }
+            Self::MessageEnd { answer, .. } => {
+                map.get("message").filter(|message| message.is_object()).ok_or("`message` must be an object")?;
+                answered(map, answer)?;
+            }
             Self::Compact(_) => return Err("this stage takes no edited value".to_owned()),
             Self::Observe { .. } => {}
         }
         Ok(())
     }
+}
+
+/// Another content of an answer. What it calls stays: that is changed where a call is guarded, which everybody who guards sees.
+fn answered(map: &Map<String, Value>, answer: &mut Message) -> Result<Merged, String> {
+    let message = match map.get("message") {
+        None | Some(Value::Null) => return Ok(Merged::Unchanged),
+        Some(message) => message,
+    };
+    let now = messages::replaced(answer, message)?;
+    let changed = *answer != now;
+    *answer = now;
+    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
 }
 
 /// A list of messages that nobody has yet.

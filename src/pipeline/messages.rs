@@ -196,6 +196,47 @@ fn block(block: &Block) -> Option<Value> {
     })
 }
 
+/// The content of an answer, as handlers have it.
+pub(super) fn content(answer: &Message) -> Value {
+    answer.blocks.iter().filter_map(block).collect()
+}
+
+/// The answer that handlers have as `message`.
+pub(super) fn answer(message: &Value) -> Result<Message, String> {
+    match one(message, &Images::new())? {
+        Some((Role::Assistant, blocks)) => Ok(Message { role: Role::Assistant, blocks }),
+        Some(_) | None => Err(format!("it has the role `{}`, where an answer is expected", role(message))),
+    }
+}
+
+/// `own` with the content of `message`. Its calls have to be the same ones, whatever their tools are called there. What a model
+/// thought bears its maker's seal: without that where it was changed.
+pub(super) fn replaced(own: &Message, message: &Value) -> Result<Message, String> {
+    let mut now = answer(message)?;
+    let is_empty = |block: &Block| matches!(block, Block::Text { text } if text.trim().is_empty());
+    now.blocks.retain(|block| own.blocks.contains(block) || !is_empty(block));
+    if now.blocks.is_empty() && !own.blocks.is_empty() {
+        return Err("nothing is left of the answer: leave a word of it".to_owned());
+    }
+    let same =
+        now.calls().map(|call| (&call.call_id, &call.input)).eq(own.calls().map(|call| (&call.call_id, &call.input)));
+    if !same {
+        return Err("it changes what the answer calls, which tool_call can".to_owned());
+    }
+    let mut calls = own.calls();
+    for block in &mut now.blocks {
+        if matches!(block, Block::ToolCall(_)) {
+            *block = calls.next().cloned().map_or_else(|| block.clone(), Block::ToolCall);
+        } else if !own.blocks.contains(block)
+            && let Block::Thinking { signature, .. } = block
+        {
+            *signature = None;
+        }
+    }
+    now.blocks.retain(|block| own.blocks.contains(block) || !matches!(block, Block::RedactedThinking { .. }));
+    Ok(now)
+}
+
 /// The images of a conversation, by their hashes as handlers have them.
 type Images<'a> = HashMap<&'a str, &'a ContentHash>;
 

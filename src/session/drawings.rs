@@ -87,14 +87,14 @@ fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, V
             });
             let Some((name, input, result)) = found else { return Vec::new() };
             let is_error = result.as_ref().is_some_and(|result| result["isError"] == true);
-            let options = json!({"cwd": thread.root, "isError": is_error, "isPartial": false, "args": input,
-                "executionStarted": result.is_some()});
+            let options = json!({"cwd": thread.root, "isError": is_error, "isPartial": result.is_none(),
+                "args": input, "executionStarted": true});
             let call = vec![name.clone().into(), call_id.0.clone().into(), input];
             let mut all = vec![(Part::Head, "renderToolCall", call, options.clone())];
-            if let Some(result) = result {
-                let told = json!({"content": result["content"], "details": result["details"]});
-                all.push((Part::Body, "renderToolResult", vec![name.into(), call_id.0.into(), told], options));
-            }
+            // Of one that runs the JavaScript side knows what it has reported.
+            let told = result.map(|result| json!({"content": result["content"], "details": result["details"]}));
+            let told = told.unwrap_or_default();
+            all.push((Part::Body, "renderToolResult", vec![name.into(), call_id.0.into(), told], options));
             all
         }
     }

@@ -538,6 +538,7 @@ impl ExtensionHandlers {
                 }
                 event.into()
             }
+            None if handler.stage == Stage::SessionStart => self.thread.begun(&call.event),
             // With what the log makes of it: its id, and what was kept.
             None if handler.stage == Stage::SessionCompact => {
                 let mut event = call.event.json().into_owned();

@@ -381,6 +381,11 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
             texts(&mut content, &changed);
             json!({"content": content}).into()
         }
+        Stage::MessageEnd if event.get("message").is_some_and(|message| message["role"] == "assistant") => {
+            let mut message = event.get("message").cloned().unwrap_or_default();
+            message.get_mut("content").into_iter().for_each(|content| texts(content, &changed));
+            json!({"message": message}).into()
+        }
         Stage::SessionStart
         | Stage::Skill
         | Stage::Template
@@ -401,12 +406,12 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         | Stage::SessionCompact
         | Stage::SessionCompactFailed
         | Stage::ModelSelect
+        | Stage::ThinkingLevelSelect
         | Stage::SessionInfoChanged
         | Stage::AfterProviderResponse
         | Stage::QueueUpdate
         | Stage::SessionShutdown => Value::Null.into(),
     };
-        | Stage::ThinkingLevelSelect
     if grew.get() {
         return Err(format!("a text grew beyond {} MB", LONGEST_TEXT >> 20));
     }

@@ -30,6 +30,8 @@ pub struct Passage {
 pub enum Subject {
     Prompt(u64),
     Request(u32),
+    /// The answer to this request.
+    Answer(u32),
     Call(String),
     /// What older messages gave way to, without a request of its own.
     Summary,
@@ -40,7 +42,8 @@ impl fmt::Display for Subject {
         match self {
             Self::Prompt(number) => write!(formatter, "prompt {number}"),
             Self::Request(number) => write!(formatter, "request {number}"),
-            // Its id is its title.
+            // Which one it is is its title.
+            Self::Answer(_) => formatter.write_str("answer"),
             Self::Call(_) => formatter.write_str("call"),
             Self::Summary => formatter.write_str("summary"),
         }
@@ -83,6 +86,9 @@ pub fn passages(layout: &Layout, id: &ThreadId) -> Result<Vec<Passage>, StoreErr
             if !steps.is_empty() {
                 all.push(Passage { of: Subject::Request(request), title: model.to_string(), steps });
             }
+        }
+        Event::Request(crate::domain::RequestEvent::AnswerPrepared { request, steps }) => {
+            all.push(Passage { of: Subject::Answer(request), title: format!("to request {request}"), steps });
         }
         Event::Tool(
             ToolEvent::CallPrepared { call_id, steps, .. } | ToolEvent::ResultPrepared { call_id, steps, .. },
@@ -231,7 +237,7 @@ pub fn recorded<'a>(
         (_, None) => true,
         (Subject::Prompt(prompt), Some(number)) => *prompt == number,
         (Subject::Request(request), Some(number)) => u64::from(*request) == number,
-        (Subject::Call(_) | Subject::Summary, Some(_)) => false,
+        (Subject::Answer(_) | Subject::Call(_) | Subject::Summary, Some(_)) => false,
     };
     let passages = passages.iter().rev().filter(|passage| is_of(&passage.of));
     let mut steps = passages.flat_map(|passage| passage.steps.iter().rev().map(move |step| (passage, step)));

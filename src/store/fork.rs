@@ -398,6 +398,7 @@ fn words(event: Event) -> Option<Event> {
             | RequestEvent::ErrorClassified { .. }
             | RequestEvent::RetryScheduled { .. }
             | RequestEvent::RetryDue { .. }
+            | RequestEvent::AnswerPrepared { .. }
             | RequestEvent::CallCharged { .. },
         )
         | Event::Control(_)

@@ -131,6 +131,7 @@ fn is_use(record: &Record) -> bool {
             request,
             RequestEvent::CognitionOut { .. }
                 | RequestEvent::CognitionReasoning { .. }
+                | RequestEvent::AnswerPrepared { .. }
                 | RequestEvent::CallCharged { .. }
         ),
         Event::Tool(_)

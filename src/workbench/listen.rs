@@ -613,6 +613,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             RequestEvent::TokenDelta { .. }
             | RequestEvent::CognitionReasoning { .. }
             | RequestEvent::ErrorClassified { .. }
+            | RequestEvent::AnswerPrepared { .. }
             | RequestEvent::CallCharged { .. },
         )
         | Event::Unknown { .. } => None,

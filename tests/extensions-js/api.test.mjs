@@ -83,6 +83,21 @@ check("command contexts change sessions", `
   assert.equal(sent(host, "message.sendUser")[0].content, "go on");
 });
 
+check("command contexts ask before they change sessions", `
+  return [await ctx.newSession({ setup: () => seen.push("setup"), withSession: () => seen.push("with") }), await ctx.fork("e1"), await ctx.navigateTree("e2", { summarize: true }), await ctx.switchSession("/s"), seen];
+`, async (go, host) => {
+  host.onCall["session.treePreparation"] = (args) => ({ targetId: args.targetId, userWantsSummary: args.summarize });
+  const [made, fork, tree, switched, seen] = await go();
+  assert.deepEqual([made, fork, tree, switched], [{ cancelled: true }, { cancelled: true }, { cancelled: true }, { cancelled: false }]);
+  assert.deepEqual(seen, ["new", "e1 before", "e2 true", "resume /s"]);
+  assert.deepEqual(["session.new", "session.fork", "session.navigate", "session.switch"].map((name) => sent(host, name).length), [0, 0, 0, 1]);
+  assert.deepEqual(host.reports.map(({ event, message }) => [event, message]), [["session_before_switch", "boom"], ["session_before_switch", "boom"]]);
+}, { setup: `globalThis.seen = [];
+  pi.on("session_before_switch", () => { throw new Error("boom"); });
+  pi.on("session_before_switch", (e) => { seen.push([e.reason, e.targetSessionFile].filter(Boolean).join(" ")); return { cancel: e.reason === "new" }; });
+  pi.on("session_before_fork", (e) => { seen.push(e.entryId + " " + e.position); return { cancel: true }; });
+  pi.on("session_before_tree", ({ preparation: p }) => { seen.push(p.targetId + " " + p.userWantsSummary); return { cancel: true }; });` });
+
 check("modes: hasUI, mode, cwd, signal", 'globalThis.seen = []; return [ctx.hasUI, ctx.mode];', async (go, host, engine) => {
   for (const [mode, hasUI] of [["tui", true], ["rpc", true], ["json", false], ["print", false]]) {
     host.mode = mode;

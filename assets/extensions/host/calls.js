@@ -21,6 +21,9 @@ function toolResult(value) {
   return plain({ content: value.content, details: value.details, isError: value.isError, terminate: value.terminate });
 }
 
+/** What calls that run have reported last. */
+const partials = new Map();
+
 /**
  * Runs a tool. `emit` gets partial results. A throw is an error result whose text is the message, as
  * the model should read it.
@@ -33,7 +36,9 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
   const onUpdate = (partial) => {
     if (!open) return;
     try {
-      emit?.(toolResult(partial));
+      const result = toolResult(partial);
+      if (typeof tool.renderResult === "function") keep(partials, callId, result);
+      emit?.(result);
     } catch {
       // A partial result that cannot be shown is skipped; the final one is checked for real.
     }
@@ -42,6 +47,7 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
   const answer = await attempt(extension, `tool:${name}`, async () =>
     toolResult(await tool.execute(callId, params, abortSignal, onUpdate, contextFor(extension, { ...ctx, signal }))));
   open = false;
+  partials.delete(callId);
   if (!answer.error) return { result: answer.result };
   return { result: { content: [{ type: "text", text: answer.error.message }], details: {}, isError: true }, error: answer.error };
 }
@@ -86,9 +92,9 @@ const drawn = new Map();
 // Of more than this the oldest starts anew: a session has calls without end.
 const MOST_DRAWN = 400;
 
-function keepDrawn(key, value) {
-  drawn.set(key, value);
-  if (drawn.size > MOST_DRAWN) drawn.delete(drawn.keys().next().value);
+function keep(all, key, value) {
+  all.set(key, value);
+  if (all.size > MOST_DRAWN) all.delete(all.keys().next().value);
 }
 
 function renderContext(kind, callId, args, rest) {
@@ -135,15 +141,17 @@ export function renderToolCall(name, callId, args, width, options = {}) {
   const found = toolTable().get(name);
   if (!found || typeof found.tool.renderCall !== "function") return { result: undefined };
   const { before, key, context } = renderContext("call", callId, args, options);
-  return linesOf(found.extension, `renderCall:${name}`, () => found.tool.renderCall(args, theme, context), width, (component) => keepDrawn(key, { ...before, component }));
+  return linesOf(found.extension, `renderCall:${name}`, () => found.tool.renderCall(args, theme, context), width, (component) => keep(drawn, key, { ...before, component }));
 }
 
-export function renderToolResult(name, callId, result, width, options = {}) {
+/** Without a result: what the call has reported so far, where it has. */
+export function renderToolResult(name, callId, whole, width, options = {}) {
   const found = toolTable().get(name);
-  if (!found || typeof found.tool.renderResult !== "function") return { result: undefined };
+  const result = whole ?? partials.get(callId);
+  if (!result || !found || typeof found.tool.renderResult !== "function") return { result: undefined };
   const { before, key, context } = renderContext("result", callId, options.args, options);
   const view = { expanded: Boolean(options.expanded), isPartial: Boolean(options.isPartial) };
-  return linesOf(found.extension, `renderResult:${name}`, () => found.tool.renderResult(result, view, theme, context), width, (component) => keepDrawn(key, { ...before, component }));
+  return linesOf(found.extension, `renderResult:${name}`, () => found.tool.renderResult(result, view, theme, context), width, (component) => keep(drawn, key, { ...before, component }));
 }
 
 /** Drops what is kept for the drawing of a tool call that left the screen. */

@@ -4,7 +4,7 @@
 // change sessions; its `model` is fixed at creation, as extensions of both generations expect.
 
 import { action, ask, host, report } from "../runtime/bridge.js";
-import { plain } from "../runtime/clone.js";
+import { own, plain } from "../runtime/clone.js";
 import { modelRegistry } from "./models.js";
 import { sessionManager, writableSession } from "./session.js";
 import { signalFor, turnSignal } from "./signals.js";
@@ -74,10 +74,22 @@ function makeContext(extension, data) {
   };
 }
 
+let askBeforeLeaving = async () => ({ outcome: undefined });
+/** Whoever dispatches events says here how those are asked who may keep the person in a session. */
+export const onLeaving = (ask) => void (askBeforeLeaving = ask);
+
+/** Whether some extension wants the person to stay: asked before a command leads them elsewhere. */
+async function keeps(event, payload) {
+  const { outcome } = await askBeforeLeaving(event, payload);
+  return Boolean(own(outcome, "cancel"));
+}
+
 export function makeCommandContext(extension, data = {}) {
   const ctx = contextFor(extension, data);
   const { model } = ctx;
-  const replaced = async (answer, withSession) => {
+  const replaced = async (leaving, name, payload, withSession) => {
+    if (await keeps(...leaving)) return { cancelled: true };
+    const answer = await action(name, await payload());
     const result = { ...answer, cancelled: Boolean(answer?.cancelled) };
     if (!result.cancelled && withSession) await withSession(replacedContext(extension, data));
     return result;
@@ -87,14 +99,20 @@ export function makeCommandContext(extension, data = {}) {
     model: { value: model, enumerable: true, configurable: true, writable: true },
     ...Object.getOwnPropertyDescriptors({
       waitForIdle: () => action("run.waitIdle").then(() => undefined),
-      newSession: async ({ parentSession, setup, withSession } = {}) => {
-        const entries = [];
-        if (setup) await setup(writableSession(entries));
-        return replaced(await action("session.new", { parentSession, entries: plain(entries) }), withSession);
+      newSession: ({ parentSession, setup, withSession } = {}) =>
+        replaced(["session_before_switch", { reason: "new" }], "session.new", async () => {
+          const entries = [];
+          if (setup) await setup(writableSession(entries));
+          return { parentSession, entries: plain(entries) };
+        }, withSession),
+      fork: (entryId, { position, withSession } = {}) =>
+        replaced(["session_before_fork", { entryId, position: position ?? "before" }], "session.fork", () => ({ entryId, position }), withSession),
+      navigateTree: (targetId, options = {}) => {
+        const preparation = ask("session.treePreparation", { targetId, summarize: Boolean(options.summarize) });
+        return replaced(["session_before_tree", { preparation }], "session.navigate", () => ({ targetId, ...plain(options) }));
       },
-      fork: async (entryId, { position, withSession } = {}) => replaced(await action("session.fork", { entryId, position }), withSession),
-      navigateTree: async (targetId, options = {}) => replaced(await action("session.navigate", { targetId, ...plain(options) })),
-      switchSession: async (path, { withSession } = {}) => replaced(await action("session.switch", { path }), withSession),
+      switchSession: (path, { withSession } = {}) =>
+        replaced(["session_before_switch", { reason: "resume", targetSessionFile: path }], "session.switch", () => ({ path }), withSession),
       reload: () => action("reload").then(() => undefined),
     }),
   });

@@ -6,7 +6,7 @@
 
 import { describeError, isDisabled, now, report, setOwner } from "../runtime/bridge.js";
 import { own, plain } from "../runtime/clone.js";
-import { contextFor } from "./context.js";
+import { contextFor, onLeaving } from "./context.js";
 import { handlerById, handlersOf } from "./registry.js";
 import { EDITED, editsOf, ruleFor } from "./merge.js";
 import { follow, signalFor } from "./signals.js";
@@ -244,6 +244,12 @@ export async function dispatch(event, payload = {}, ctxData = {}, filter) {
   }
   return closeChain(id);
 }
+
+onLeaving(async (event, payload) => {
+  const asked = await dispatch(event, payload);
+  for (const { error, path } of asked.records) if (error) report(undefined, event, error, { path });
+  return asked;
+});
 
 const OLD_NAMES = { new: "session_switch", resume: "session_switch", fork: "session_fork" };
 

@@ -1,10 +1,12 @@
 //! Calls of the model: what was asked, what came back, what failed.
 
+use super::prompt::pipeline_in_words;
 use super::{CallError, Delta, StopReason};
 use crate::domain::amount::{Money, Tokens, Usage};
 use crate::domain::id::ModelRef;
 use crate::domain::message::Message;
 use crate::domain::note::{Note, NoteKind, seconds};
+use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -43,6 +45,8 @@ pub enum RequestEvent {
         /// From the request to the end of the answer.
         elapsed_ms: u64,
     },
+    /// The answer to this request is through its handlers; it follows as they left it.
+    AnswerPrepared { request: u32, steps: Vec<Step> },
     /// A call failed. `attempt` counts from 1 within the turn.
     ErrorClassified { request: u32, attempt: u32, error: CallError },
     /// The failed call will be tried again after `delay_ms`, as this `attempt` of its turn, because of what
@@ -79,6 +83,7 @@ impl RequestEvent {
     /// See [`super::Event::note`].
     pub(super) fn note(&self) -> Option<Note> {
         let (kind, text) = match self {
+            Self::AnswerPrepared { steps, .. } => return pipeline_in_words(steps),
             Self::ErrorClassified { attempt, error, .. } => {
                 (NoteKind::Error, format!("attempt {attempt} failed: {} ({})", error.message, error.code))
             }

@@ -2,14 +2,19 @@
 
 use super::Audience;
 use super::calls::{Call, Progress};
+use super::pipeline::{Goal, Made};
 use super::ready::Purpose;
 use super::run::Driver;
+use super::stage::Passed;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
-use crate::domain::{ControlEvent, Event, RequestEvent, Stage, Tokens, Usage};
+use crate::domain::{
+    AnswerFacts, ControlEvent, Entry, Event, Message, MessageFacts, RequestEvent, Stage, Tokens, Usage,
+};
 use crate::engine::thread::{Effect, Phase};
+use crate::pipeline::{Chain, to_json};
 use crate::ports::ResponseHead;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 impl<A: Audience> Driver<A> {
@@ -30,7 +35,7 @@ impl<A: Audience> Driver<A> {
                     self.carry_out().await;
                 } else if let Some(call) = self.call.take() {
                     let stop = call.answer.ended();
-                    self.answered(call, stop).await;
+                    self.answer_ended(call, stop).await;
                 }
             }
             Progress::Failed(error) => {
@@ -46,18 +51,57 @@ impl<A: Audience> Driver<A> {
                     self.emit(Event::Request(RequestEvent::ErrorClassified { request, attempt, error })).await;
                 } else {
                     let stop = error.cuts();
-                    self.answered(call, stop).await;
+                    self.answer_ended(call, stop).await;
                 }
             }
         }
     }
 
-    /// Records what has arrived of `call` as an answer that ended with `stop`.
-    async fn answered(&mut self, call: Call, stop: StopReason) {
+    /// An answer ended with `stop`: it is recorded, by way of its handlers where there are some.
+    async fn answer_ended(&mut self, call: Call, stop: StopReason) {
+        let message = call.answer.message();
+        if !self.has(Stage::MessageEnd) || message.blocks.is_empty() {
+            return self.keep_answer(call, stop, None).await;
+        }
+        let usage = call.answer.usage();
+        let spend = self.settings.models.spend(&call.model, &usage);
+        let facts = AnswerFacts { model: call.model.clone(), usage, spend, stop: stop.clone() };
+        let facts = MessageFacts { answer: Some(facts), ..MessageFacts::at(self.settings.clock.now()) };
+        let entry = Entry::said(message.clone(), facts);
+        let forms = self.forms(std::slice::from_ref(&entry));
+        let Some(Value::Object(mut facts)) = to_json(&[entry], &forms).pop() else {
+            return self.keep_answer(call, stop, None).await;
+        };
+        if self.pipeline.streaming.take().is_none() {
+            self.watched(Stage::MessageStart, json!({"message": facts}));
+            self.tell_waiting();
+        }
+        facts.remove("content");
+        self.pipeline.knows_end = true;
+        self.answered = Some((call, stop));
+        self.start(Goal::Answer, |asking| async move {
+            Made::Stage(asking.through(Chain::MessageEnd { facts, answer: message }).await)
+        });
+    }
+
+    /// An answer is through its handlers.
+    pub(super) async fn answer_made(&mut self, passed: Passed) {
+        let Some((call, stop)) = self.answered.take() else { return };
+        let steps = self.kept_steps(&passed.asked);
+        let now = if let Chain::MessageEnd { answer, .. } = passed.chain { Some(answer) } else { None };
+        if !steps.is_empty() {
+            self.emit(Event::Request(RequestEvent::AnswerPrepared { request: call.request, steps })).await;
+        }
+        self.keep_answer(call, stop, now).await;
+    }
+
+    /// Records what has arrived of `call` as an answer that ended with `stop`, with the words that handlers made of it.
+    async fn keep_answer(&mut self, call: Call, stop: StopReason, now: Option<Message>) {
         let elapsed_ms = call.elapsed_ms();
         let estimate = self.unreported(&call);
         let Call { request, model, answer, .. } = call;
-        let thinking = answer.thinking();
+        let message = now.unwrap_or_else(|| answer.message());
+        let thinking = message.thinking();
         if !thinking.is_empty() {
             self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
         }
@@ -66,13 +110,13 @@ impl<A: Audience> Driver<A> {
         }
         let usage = answer.usage();
         let event = Event::Request(RequestEvent::CognitionOut {
-            text: answer.text(),
+            text: message.text(),
             request,
             stop,
             usage,
             spend: self.settings.models.spend(&model, &usage),
             model,
-            message: answer.message(),
+            message,
             elapsed_ms,
         });
         self.emit(event).await;
@@ -141,6 +185,10 @@ impl<A: Audience> Driver<A> {
     pub(super) fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
         self.early = EarlyCalls::default();
+        if let Some((call, _)) = self.answered.take() {
+            // Nobody waits for its handlers any more: it is kept as it came.
+            self.call = Some(call);
+        }
         self.pipeline.stop();
         self.show_and_keep(true);
         let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };

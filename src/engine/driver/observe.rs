@@ -135,17 +135,17 @@ impl<A: Audience> Driver<A> {
     fn observed(&mut self, record: &Record, before: &Before) -> Vec<(Stage, Value)> {
         let event = &record.event;
         let mut all = Vec::new();
-        if let Event::Thread(ThreadEvent::WorkerStarted { .. }) = event {
-            // What was said before this worker is not told as if it happened now.
-            self.pipeline.known = self.thread.history.len();
-        }
         if let Event::Prompt(PromptEvent::CognitionIn { .. }) = event {
             all.extend(self.turn_start());
         }
         let said = self.said_since();
         for message in &said {
+            let is_answer = message["role"] == "assistant";
+            if is_answer && std::mem::take(&mut self.pipeline.knows_end) {
+                continue;
+            }
             // Of one that was told while it arrived the beginning is known.
-            let is_known = message["role"] == "assistant" && self.pipeline.streaming.take().is_some();
+            let is_known = is_answer && self.pipeline.streaming.take().is_some();
             if !is_known && self.has(Stage::MessageStart) {
                 all.push((Stage::MessageStart, json!({"message": message})));
             }
@@ -156,9 +156,8 @@ impl<A: Audience> Driver<A> {
         }
         match event {
             Event::Thread(ThreadEvent::WorkerStarted { .. }) => {
-                let begins = self.thread.history.is_empty();
-                let reason = if begins { "startup" } else { "resume" };
-                all.push((Stage::SessionStart, json!({"reason": reason})));
+                let (begins, event) = self.session_start();
+                all.push((Stage::SessionStart, event));
                 if !begins {
                     let model = named(&self.thread.model);
                     all.push((Stage::ModelSelect, json!({"model": model, "source": "restore"})));
@@ -218,6 +217,24 @@ impl<A: Audience> Driver<A> {
         }
         all.extend(self.session_ends(event).map(|reason| (Stage::SessionShutdown, json!({"reason": reason}))));
         all
+    }
+
+    /// How the session begins for this process, and whether nothing was said in it yet.
+    fn session_start(&self) -> (bool, Value) {
+        let begins = self.thread.history.is_empty();
+        // Nothing was asked in it yet.
+        let lineage = (self.thread.requests == 0).then_some(&self.thread.lineage);
+        let reason = match lineage.map(|lineage| lineage.origin) {
+            Some(ThreadOrigin::Fork) => "fork",
+            Some(ThreadOrigin::Handoff) => "new",
+            _ if begins => "startup",
+            _ => "resume",
+        };
+        let mut event = json!({"reason": reason});
+        if let Some(previous) = lineage.and_then(|lineage| lineage.previous.as_ref()) {
+            event["previousSession"] = previous.as_str().into();
+        }
+        (begins, event)
     }
 
     /// Why nothing more happens in this process, where it is so. A thread that a person talks to goes on after an error.
@@ -335,8 +352,25 @@ impl<A: Audience> Driver<A> {
 
     /// Whether anybody watches what happens.
     pub(super) fn is_observed(&self) -> bool {
-        Stage::all().any(|stage| stage.merge() == Merge::Observe && self.has(stage))
+        // Of the end of messages that are no answers they are told as well.
+        let watches = |stage: &Stage| stage.merge() == Merge::Observe || *stage == Stage::MessageEnd;
+        Stage::all().filter(watches).any(|stage| self.has(stage))
     }
+}
+
+/// Another model was chosen, or another level at which it thinks.
+fn chosen(model: &ModelRef, before: &ModelRef) -> Vec<(Stage, Value)> {
+    let mut all = Vec::new();
+    if !model.is_same(before) {
+        let event = json!({"model": named(model), "previousModel": named(before), "source": "set"});
+        all.push((Stage::ModelSelect, event));
+    }
+    if model.thinking != before.thinking {
+        // As pi calls what nobody chose.
+        let word = |model: &ModelRef| model.thinking.unwrap_or(ThinkingLevel::Off).word();
+        all.push((Stage::ThinkingLevelSelect, json!({"level": word(model), "previousLevel": word(before)})));
+    }
+    all
 }
 
 /// A model, as those who watch have it.
@@ -358,21 +392,6 @@ fn compacted(event: &ContextEvent) -> Vec<(Stage, Value)> {
         let by_handler = request.is_none() && reason.is_none();
         all.push((Stage::SessionCompact, json!({"compactionEntry": entry, "fromExtension": by_handler})));
     }
-/// Another model was chosen, or another level at which it thinks.
-fn chosen(model: &ModelRef, before: &ModelRef) -> Vec<(Stage, Value)> {
-    let mut all = Vec::new();
-    if !model.is_same(before) {
-        let event = json!({"model": named(model), "previousModel": named(before), "source": "set"});
-        all.push((Stage::ModelSelect, event));
-    }
-    if model.thinking != before.thinking {
-        // As pi calls what nobody chose.
-        let word = |model: &ModelRef| model.thinking.unwrap_or(ThinkingLevel::Off).word();
-        all.push((Stage::ThinkingLevelSelect, json!({"level": word(model), "previousLevel": word(before)})));
-    }
-    all
-}
-
     all.extend(reason.iter().map(|why| (Stage::SessionCompactFailed, json!({"reason": why, "aborted": false}))));
     all
 }

@@ -42,6 +42,8 @@ pub(super) enum Goal {
         tools: Vec<ToolRef>,
         endpoint: String,
     },
+    /// An answer that is whole, or as far as it came before its call failed.
+    Answer,
     Call(CallId),
     Result {
         call_id: CallId,
@@ -103,6 +105,8 @@ pub(super) struct Pipeline {
     pub(super) known: usize,
     /// The answer that they are told of while it arrives.
     pub(super) streaming: Option<Streaming>,
+    /// They know how the answer ended that is recorded next.
+    pub(super) knows_end: bool,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
 }
@@ -195,7 +199,7 @@ impl Pipeline {
 
     /// Whether a request that is paid for is on its way through handlers.
     pub(super) fn holds_request(&self) -> bool {
-        self.jobs.iter().any(|job| matches!(job.goal, Goal::Payload { .. }))
+        self.jobs.iter().any(|job| matches!(job.goal, Goal::Payload { .. } | Goal::Answer))
     }
 
     /// A prompt was taken back: nobody waits for its handlers any more.
@@ -205,6 +209,7 @@ impl Pipeline {
             Goal::Begin { prompt: waits } => *waits != prompt,
             Goal::Context { .. }
             | Goal::Payload { .. }
+            | Goal::Answer
             | Goal::Call(_)
             | Goal::Result { .. }
             | Goal::Compact { .. }
@@ -223,6 +228,7 @@ impl Pipeline {
             | Goal::Prompt(_)
             | Goal::Context { .. }
             | Goal::Payload { .. }
+            | Goal::Answer
             | Goal::Call(_)
             | Goal::Compact { .. }
             | Goal::Observe => None,
@@ -247,6 +253,7 @@ impl Pipeline {
                     Goal::Prompt(_)
                         | Goal::Context { .. }
                         | Goal::Payload { .. }
+                        | Goal::Answer
                         | Goal::Result { .. }
                         | Goal::Compact { .. }
                 )

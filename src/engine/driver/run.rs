@@ -118,6 +118,8 @@ pub struct Driver<A> {
     pub(super) fixed: Option<String>,
     pub(super) inbox: Inbox,
     pub(super) call: Option<Call>,
+    /// One that is over, and how: its answer is on its way through handlers.
+    pub(super) answered: Option<(Call, StopReason)>,
     /// What is around is being looked at for the coming request.
     pub(super) pending_snapshot: Option<PendingSnapshot>,
     pub(super) time_told: Option<TimeTold>,
@@ -159,6 +161,8 @@ impl<A: Audience> Driver<A> {
     /// A driver for `thread`, whose log has been replayed into it.
     pub fn new(thread: Thread, settings: Settings<A>) -> (Self, Handle) {
         let (sender, commands) = mpsc::channel(64);
+        // What was said before is not told as if it happened now.
+        let pipeline = Pipeline { known: thread.history.len(), ..Pipeline::default() };
         let driver = Self {
             thread,
             settings,
@@ -168,6 +172,7 @@ impl<A: Audience> Driver<A> {
             fixed: None,
             inbox: Inbox::new(commands),
             call: None,
+            answered: None,
             pending_snapshot: None,
             time_told: None,
             seen: None,
@@ -189,7 +194,7 @@ impl<A: Audience> Driver<A> {
             tried: None,
             complained: false,
             steady: Steady::default(),
-            pipeline: Pipeline::default(),
+            pipeline,
             dialogs: Dialogs::default(),
         };
         (driver, Handle { sender })

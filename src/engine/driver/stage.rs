@@ -224,7 +224,8 @@ impl Asking {
 
     /// Stands still before a handler where somebody wants that.
     async fn pause(&self, handler: &Handler, chain: &Chain) -> Option<Resume> {
-        let watch = self.watch.as_ref()?;
+        // What has happened stands still nowhere.
+        let watch = self.watch.as_ref().filter(|_| !matches!(chain, Chain::Observe { .. }))?;
         let stops = |breakpoints: &mut Breakpoints| {
             // A value is written out only where somebody wants to look at one.
             (breakpoints.steps || !breakpoints.set.is_empty()) && breakpoints.stops(handler, &chain.event().json())
@@ -398,6 +399,7 @@ fn blocked(chain: &Chain) -> String {
         | Chain::BeforeAgentStart { .. }
         | Chain::Context { .. }
         | Chain::BeforeProviderRequest { .. }
+        | Chain::MessageEnd { .. }
         | Chain::ToolResult { .. }
         | Chain::Observe { .. } => String::new(),
     }

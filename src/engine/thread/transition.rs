@@ -280,7 +280,9 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
             thread.charge(*usage, *spend);
             Vec::new()
         }
-        RequestEvent::TokenDelta { .. } | RequestEvent::CognitionReasoning { .. } => Vec::new(),
+        RequestEvent::TokenDelta { .. }
+        | RequestEvent::CognitionReasoning { .. }
+        | RequestEvent::AnswerPrepared { .. } => Vec::new(),
     }
 }
 

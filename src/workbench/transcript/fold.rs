@@ -104,6 +104,7 @@ impl Transcript {
                 RequestEvent::ErrorClassified { .. }
                 | RequestEvent::RetryScheduled { .. }
                 | RequestEvent::RetryDue { .. }
+                | RequestEvent::AnswerPrepared { .. }
                 | RequestEvent::CallCharged { .. },
             )
             | Event::Control(

@@ -50,6 +50,8 @@ pub struct DrawingTerms {
     pub open: bool,
     /// Whether the result of a call was there.
     pub ended: bool,
+    /// Bytes that a call had printed that runs.
+    pub printed: usize,
     /// The count of [`DrawnKinds::redraws`](crate::domain::DrawnKinds::redraws).
     pub redraws: u64,
 }
