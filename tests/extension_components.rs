@@ -234,7 +234,7 @@ fn a_command_leads_to_a_place_of_the_conversation_and_to_another_thread() {
       pi.registerCommand("nowhere", { handler: async (_: string, ctx: any) => { await ctx.fork("00000001"); } });
       pi.on("session_before_tree", (event: any, ctx: any) => {
         ctx.ui.notify(`from ${event.preparation.oldLeafId.length}, summary ${event.preparation.userWantsSummary}`);
-        return { cancel: true };
+        return { cancel: event.preparation.userWantsSummary };
       });
     };"#;
     let project = Project::extended(leads, &[done()]);
@@ -247,6 +247,7 @@ fn a_command_leads_to_a_place_of_the_conversation_and_to_another_thread() {
     terminal.send_keys("ks");
     terminal.wait_for("from 8, summary true");
     terminal.wait_for("cancelled that");
+    // Who is led there by a command is asked about as well.
     say(&terminal, "/again");
     terminal.wait_for("this is a fork with everything before that prompt");
     terminal.wait_for("› begin");

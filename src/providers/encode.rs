@@ -120,7 +120,7 @@ mod tests {
         let haiku = body(WireForm::Anthropic, "claude-haiku-4-5", high);
         assert_eq!(haiku["thinking"], json!({"type": "enabled", "budget_tokens": 4_500}));
         assert_eq!(haiku.get("output_config"), None);
-        assert_eq!(body(WireForm::Responses, "gpt-5", high)["reasoning"], json!({"effort": "high", "summary": "auto"}));
+        assert_eq!(body(WireForm::Responses, "gpt-5", high)["reasoning"], json!({"effort": "high"}));
         assert_eq!(body(WireForm::Responses, "gpt-4o", high).get("reasoning"), None);
         for form in [WireForm::OpenAi, WireForm::Compatible] {
             assert_eq!(body(form, "x", Some(ThinkingLevel::Off))["reasoning_effort"], "none");

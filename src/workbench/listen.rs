@@ -255,16 +255,16 @@ impl Model {
             Some(Sent::Leave(destination)) => return self.go_to(destination),
             Some(Sent::Queue) => self.queue_answered(),
             Some(Sent::Foreground(program)) => return vec![Effect::RunForeground(program)],
-            Some(
-                Sent::Prompt
-                | Sent::Shell(_)
-                | Sent::FrozenRequest
-                | Sent::Approval
-                | Sent::Drawing
-                | Sent::Suggestions
-                | Sent::Other,
-            )
-            | None => {}
+            Some(Sent::Prompt | Sent::FrozenRequest) => {
+                // What came of it may have been told before this: then no other word follows.
+                let stands = self.view.state.as_ref().map(|state| (works(state), state.status));
+                if let Some((false, status)) = stands
+                    && self.view.activity.phase == Phase::Asking
+                {
+                    self.rest(status);
+                }
+            }
+            Some(Sent::Shell(_) | Sent::Approval | Sent::Drawing | Sent::Suggestions | Sent::Other) | None => {}
         }
         Vec::new()
     }
@@ -453,19 +453,20 @@ impl Model {
         }
     }
 
+    /// Nothing goes on in the thread, unless something that was sent is not taken yet.
+    fn rest(&mut self, status: Status) {
+        let is_prompt = |sent: &Sent| matches!(sent, Sent::Prompt | Sent::FrozenRequest);
+        if self.view.is_working() && !self.view.sent.values().any(is_prompt) {
+            let waits = self.view.waits.iter().any(|waits| waits.block.is_some());
+            if !waits || status.is_terminal() {
+                self.enter(Phase::Idle);
+            }
+        }
+    }
+
     fn stands(&mut self, state: State) -> Vec<Effect> {
         let before = self.view.state.as_ref().map(|state| state.status);
-        let working = match state.status {
-            Status::Queued | Status::Running => true,
-            Status::Waiting => !matches!(state.waiting, None | Some(Waiting::User)),
-            Status::Created
-            | Status::Suspended
-            | Status::Completed
-            | Status::Error
-            | Status::Cancelled
-            | Status::Killed
-            | Status::Continued => false,
-        };
+        let working = works(&state);
         for queued in &state.queue {
             self.accepted(queued.prompt, queued.client.as_deref());
         }
@@ -482,14 +483,8 @@ impl Model {
             if let Some(since) = self.view.works_since.take() {
                 self.view.activity.seconds = self.now.since(since) / 1_000;
             }
-        } else if !working
-            && self.view.is_working()
-            && !self.view.sent.values().any(|sent| matches!(sent, Sent::Prompt | Sent::FrozenRequest))
-        {
-            let waits = self.view.waits.iter().any(|waits| waits.block.is_some());
-            if !waits || state.status.is_terminal() {
-                self.enter(Phase::Idle);
-            }
+        } else if !working {
+            self.rest(state.status);
         }
         match (state.waiting, &self.view.activity.phase) {
             (Some(Waiting::Approval), _) => self.enter(Phase::Approval),
@@ -509,6 +504,21 @@ impl Model {
         self.show_queue();
         let lists = changed && super::geometry::shows_panel(self);
         self.pipeline_moved(handled.as_ref(), changed).into_iter().chain(lists.then_some(Effect::LoadThreads)).collect()
+    }
+}
+
+/// Whether something goes on in a thread.
+fn works(state: &State) -> bool {
+    match state.status {
+        Status::Queued | Status::Running => true,
+        Status::Waiting => !matches!(state.waiting, None | Some(Waiting::User)),
+        Status::Created
+        | Status::Suspended
+        | Status::Completed
+        | Status::Error
+        | Status::Cancelled
+        | Status::Killed
+        | Status::Continued => false,
     }
 }
 

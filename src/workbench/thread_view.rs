@@ -289,7 +289,8 @@ impl ThreadView {
     /// The handler of the pipeline that is waited for, or stood before.
     #[must_use]
     pub fn handling(&self) -> Option<&Handling> {
-        self.state.as_ref()?.handling.as_ref()
+        // What a worker told that is gone is over.
+        self.state.as_ref().filter(|_| self.link == Link::Connected)?.handling.as_ref()
     }
 
     /// Whether nothing but a command of the person's is at work: a prompt need not wait for its end.

@@ -77,7 +77,6 @@ impl<A: Audience> Driver<A> {
             self.tell_waiting();
         }
         facts.remove("content");
-        self.pipeline.knows_end = true;
         self.answered = Some((call, stop));
         self.start(Goal::Answer, |asking| async move {
             Made::Stage(asking.through(Chain::MessageEnd { facts, answer: message }).await)
@@ -100,6 +99,7 @@ impl<A: Audience> Driver<A> {
         let elapsed_ms = call.elapsed_ms();
         let estimate = self.unreported(&call);
         let Call { request, model, answer, .. } = call;
+        self.pipeline.knows_end = now.is_some();
         let message = now.unwrap_or_else(|| answer.message());
         let thinking = message.thinking();
         if !thinking.is_empty() {
@@ -185,6 +185,7 @@ impl<A: Audience> Driver<A> {
     pub(super) fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
         self.early = EarlyCalls::default();
+        self.pipeline.knows_end = self.answered.is_some();
         if let Some((call, _)) = self.answered.take() {
             // Nobody waits for its handlers any more: it is kept as it came.
             self.call = Some(call);

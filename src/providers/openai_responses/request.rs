@@ -30,11 +30,11 @@ struct Body<'a> {
     input: Vec<Item<'a>>,
 }
 
+/// No `summary` of it is asked for: the vendor refuses that to whoever has not shown it a passport (`Your organization must be
+/// verified to generate reasoning summaries`, 400), and with it the effort.
 #[derive(Serialize)]
 struct Reasoning {
     effort: &'static str,
-    /// Without, nothing of it is shown.
-    summary: &'static str,
 }
 
 #[derive(Serialize)]
@@ -100,7 +100,7 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
         model: &request.model,
         stream: true,
         store: false,
-        reasoning: level.map(|level| Reasoning { effort: thinking::effort(level), summary: "auto" }),
+        reasoning: level.map(|level| Reasoning { effort: thinking::effort(level) }),
         include: if reasons(&request.model) { &["reasoning.encrypted_content"] } else { &[] },
         max_output_tokens: request.max_output_tokens,
         instructions: request.system.trim(),

@@ -87,6 +87,23 @@ fn a_prompt_of_which_nothing_could_be_made_is_in_the_draft_of_who_wrote_it() {
     assert_eq!((session.draft(), session.model.view.queued().count()), ("/mcp/sky/cast".into(), 0));
 }
 
+/// What a handler takes is over at once: the thread rests before the word that its prompt was taken has come.
+#[test]
+fn a_prompt_that_was_handled_before_it_was_acknowledged_is_waited_for_no_longer() {
+    let mut session = connected();
+    session.answer(1, "hi", StopReason::EndTurn).state(Status::Waiting, Vec::new());
+    session.write("again").keys("enter");
+    let prompt = *session.model.view.sent.keys().max().unwrap();
+    let (text, by, steps) = ("again".to_owned(), "again".to_owned(), Vec::new());
+    session.accepted(prompt, 7, "again");
+    session.event(Event::Prompt(PromptEvent::PromptHandled { prompt: 7, text, by, steps }));
+    // How the thread stands is told behind what happened.
+    session.state(Status::Running, Vec::new()).state(Status::Waiting, Vec::new());
+    assert!(session.model.view.is_working());
+    ack(&mut session, prompt);
+    assert!(!session.model.view.is_working());
+}
+
 #[test]
 fn an_answer_is_known_by_its_number_and_not_by_its_turn() {
     let mut session = connected();
