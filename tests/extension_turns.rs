@@ -104,6 +104,33 @@ export default (pi: any) => {
     assert!(!fs::read_to_string(log).unwrap().contains("sesame"));
 }
 
+/// Unlike a person, who goes on without a handler that they do not wait for.
+#[tokio::test]
+async fn an_extension_stops_the_turn_of_an_answer_before_its_calls() {
+    let extension = r#"export default (pi: any) => {
+  pi.on("message_end", async ({ message }: any, ctx: any) => {
+    if (message.role !== "assistant") return;
+    ctx.abort();
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+  });
+};"#;
+    let called =
+        json!({"steps": [{"text": "Let me."}, {"tool_call": {"name": "rye_bash", "input": {"command": "touch ran"}}}]});
+    let project = Project::with("", &[called]);
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let mut thread = RunningThread::start(&project, "levain/chat").await;
+    thread.say("go", PromptMode::FollowUp).await;
+    let id = thread.id.to_string();
+    let is_kept = || project.events(&id).iter().any(|(name, _)| name == "cognition_out");
+    thread.until("it is stopped", |state| rests(state) && is_kept()).await;
+    assert!(!project.home.project().join("ran").exists());
+    let events = project.events(&id);
+    let answer = events.iter().find(|(name, _)| name == "cognition_out").map(|(_, answer)| answer).unwrap();
+    assert_eq!((&answer["text"], &answer["stop"]["reason"]), (&json!("Let me."), &json!("cancelled")), "{answer}");
+}
+
 /// Levels are the thread's: its log, its requests and whoever is told of them know the same.
 #[test]
 fn an_extension_sets_how_much_the_model_thinks_and_is_told_of_it() {

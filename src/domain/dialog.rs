@@ -76,6 +76,17 @@ pub struct OpenDialog {
     pub dialog: Dialog,
     /// Since when.
     pub since: Timestamp,
+    /// When it is taken back, if nobody has answered by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<Timestamp>,
+}
+
+impl OpenDialog {
+    /// So many seconds are left to answer it, where it has an end.
+    #[must_use]
+    pub fn seconds_left(&self, now: Timestamp) -> Option<u64> {
+        self.ends.map(|ends| ends.since(now).div_ceil(1_000))
+    }
 }
 
 /// What an extension puts into the draft.

@@ -107,6 +107,9 @@ impl fmt::Display for ThreadId {
     }
 }
 
+/// Its models have a tag behind a colon.
+const OLLAMA: &str = "ollama";
+
 /// A model of a provider, written `provider/model` everywhere (`anthropic/claude-sonnet-4-5`, `scripted/demo`), with how much it is
 /// to think behind a colon (`openai/gpt-5:high`). Any other word behind a colon is a part of its name (`ollama/qwen3:8b`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,11 +127,17 @@ impl ModelRef {
         Self { provider: provider.to_owned(), model: model.to_owned(), thinking: None }
     }
 
-    /// The model that a provider's part of a file or a directive calls so, with its level where one is written behind it.
+    /// The model that a provider's part of a file or a directive calls so, with its level where one is written behind it. A colon at
+    /// the end says that what stands before it is a name. The first one in a name of Ollama's is that of its tag (`phi3:medium`).
     #[must_use]
     pub fn named(provider: &str, name: &str) -> Self {
-        let (model, thinking) = ThinkingLevel::split(name);
-        Self::new(provider, model).with_thinking(thinking)
+        if let Some(whole) = name.strip_suffix(':') {
+            return Self::new(provider, whole);
+        }
+        match ThinkingLevel::split(name) {
+            (model, Some(_)) if provider == OLLAMA && !model.contains(':') => Self::new(provider, name),
+            (model, thinking) => Self::new(provider, model).with_thinking(thinking),
+        }
     }
 
     /// The same model, thinking so much.
@@ -137,11 +146,16 @@ impl ModelRef {
         Self { thinking, ..self }
     }
 
-    /// Its name without its provider.
+    /// Its name without its provider, as [`Self::named`] reads it.
     #[must_use]
     pub fn short(&self) -> String {
-        let level = self.thinking.map(|level| format!(":{level}")).unwrap_or_default();
-        format!("{}{level}", self.model)
+        let Self { model, thinking, .. } = self;
+        match thinking {
+            Some(level) if self.provider == OLLAMA && !model.contains(':') => format!("{model}:latest:{level}"),
+            Some(level) => format!("{model}:{level}"),
+            None if Self::named(&self.provider, model) != *self => format!("{model}:"),
+            None => model.clone(),
+        }
     }
 
     /// Whether it is the same model, however much it thinks.
@@ -160,13 +174,9 @@ impl FromStr for ModelRef {
     type Err = BadModelRef;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, thinking) = ThinkingLevel::split(text);
-        match name.split_once('/') {
-            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
-                Ok(Self::new(provider, model).with_thinking(thinking))
-            }
-            _ => Err(BadModelRef(text.to_owned())),
-        }
+        let named = text.split_once('/').map(|(provider, name)| Self::named(provider, name));
+        let is_whole = |model: &Self| !model.provider.is_empty() && !model.model.is_empty();
+        named.filter(is_whole).ok_or_else(|| BadModelRef(text.to_owned()))
     }
 }
 
@@ -296,12 +306,29 @@ mod tests {
         let thinks = read("openai/gpt-5:high");
         assert_eq!((thinks.model.as_str(), thinks.thinking), ("gpt-5", Some(ThinkingLevel::High)));
         assert!(thinks.is_same(&read("openai/gpt-5")) && thinks != read("openai/gpt-5"));
-        for name in ["ollama/qwen3:8b", "openrouter/x/y:free", "ollama/qwen3:8b:off", "openai/gpt-5:xhigh", "a/b:High"]
-        {
+        for name in [
+            "ollama/qwen3:8b",
+            "ollama/phi3:medium",
+            "ollama/qwen3:8b:off",
+            "openrouter/x/y:free",
+            "openai/gpt-5:xhigh",
+            "acme/phi:medium:",
+            "a/b:High",
+        ] {
             assert_eq!(read(name).to_string(), name);
             assert_eq!(serde_json::to_value(read(name)).unwrap(), name);
         }
         assert_eq!((read("ollama/qwen3:8b").thinking, read("a/b:High").model), (None, "b:High".to_owned()));
+        // Whatever it is called, it is read as the same model again.
+        let levels = ThinkingLevel::all().map(Some).chain([None]);
+        for level in levels {
+            for (provider, model) in [("ollama", "phi3:medium"), ("acme", "phi:high"), ("a", "b")] {
+                let model = ModelRef::new(provider, model).with_thinking(level);
+                assert_eq!(read(&model.to_string()), model);
+            }
+        }
+        let untagged = ModelRef::new("ollama", "qwen3").with_thinking(Some(ThinkingLevel::Low));
+        assert_eq!(untagged.to_string(), "ollama/qwen3:latest:low", "which is the same to Ollama");
         assert!(":high".parse::<ModelRef>().is_err() && "a/:high".parse::<ModelRef>().is_err());
     }
 }

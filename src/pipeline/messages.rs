@@ -212,15 +212,19 @@ pub(super) fn answer(message: &Value) -> Result<Message, String> {
 /// `own` with the content of `message`. Its calls have to be the same ones, whatever their tools are called there. What a model
 /// thought bears its maker's seal: without that where it was changed.
 pub(super) fn replaced(own: &Message, message: &Value) -> Result<Message, String> {
+    let has_image =
+        |content: &Value| content.as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "image"));
+    if message.get("content").is_some_and(has_image) {
+        return Err("it adds an image, which no answer has".to_owned());
+    }
     let mut now = answer(message)?;
     let is_empty = |block: &Block| matches!(block, Block::Text { text } if text.trim().is_empty());
     now.blocks.retain(|block| own.blocks.contains(block) || !is_empty(block));
     if now.blocks.is_empty() && !own.blocks.is_empty() {
         return Err("nothing is left of the answer: leave a word of it".to_owned());
     }
-    let same =
-        now.calls().map(|call| (&call.call_id, &call.input)).eq(own.calls().map(|call| (&call.call_id, &call.input)));
-    if !same {
+    let is_same = |(now, own): (&ToolCall, &ToolCall)| now.call_id == own.call_id && is_alike(&now.input, &own.input);
+    if now.calls().count() != own.calls().count() || !now.calls().zip(own.calls()).all(is_same) {
         return Err("it changes what the answer calls, which tool_call can".to_owned());
     }
     let mut calls = own.calls();
@@ -234,7 +238,29 @@ pub(super) fn replaced(own: &Message, message: &Value) -> Result<Message, String
         }
     }
     now.blocks.retain(|block| own.blocks.contains(block) || !matches!(block, Block::RedactedThinking { .. }));
+    // Makers of thoughts and calls refuse them in another order.
+    let place = |block: &Block| own.blocks.iter().position(|known| known == block);
+    let fixed = now.blocks.iter().filter(|block| !matches!(block, Block::Text { .. }));
+    let places: Vec<usize> = fixed.filter_map(place).collect();
+    if !places.is_sorted() {
+        return Err("it puts thoughts and calls into another order".to_owned());
+    }
     Ok(now)
+}
+
+/// Whether two values are the same to a program that has one kind of number alone: it writes `10.0` as `10`.
+fn is_alike(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_alike(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has = |(name, value): (&String, &Value)| other.get(name).is_some_and(|other| is_alike(value, other));
+            one.len() == other.len() && one.iter().all(has)
+        }
+        (one, other) => one == other,
+    }
 }
 
 /// The images of a conversation, by their hashes as handlers have them.

@@ -7,6 +7,7 @@ use crate::domain::{
     Shown, ToolSpec, Usage,
 };
 use serde_json::Value;
+use std::time::Duration;
 
 /// A call of a model beside those of a thread.
 #[derive(Clone, Debug)]
@@ -35,8 +36,9 @@ pub struct ModelAnswer {
 
 /// A thread, for those who are asked in it.
 pub trait ThreadAccess: Send + Sync {
-    /// Asks the person. None where they dismissed it or the thread ends. Losing the future takes the question back.
-    fn ask(&self, from: String, dialog: Dialog) -> Waiting<'static, Option<DialogReply>>;
+    /// Asks the person. None where they dismissed it, the thread ends or the time is over in which they may answer. Losing the
+    /// future takes the question back.
+    fn ask(&self, from: String, dialog: Dialog, within: Option<Duration>) -> Waiting<'static, Option<DialogReply>>;
 
     /// Shows something until something else has its key, or nothing where there are no lines.
     fn show(&self, shown: Shown);
@@ -52,6 +54,9 @@ pub trait ThreadAccess: Send + Sync {
 
     /// Tells people something, once.
     fn notice(&self, text: String);
+
+    /// Stops the turn. Unlike a person's first stop, which goes on without the handler that is waited for.
+    fn abort(&self);
 
     /// Leads whoever looks at the thread there, with this draft.
     fn move_on(&self, to: MoveTo, text: String);

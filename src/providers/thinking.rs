@@ -31,6 +31,8 @@ pub(super) enum Messages {
     },
     /// Before.
     Enabled { budget_tokens: u64 },
+    /// Not at all, where a model thinks by itself and takes that.
+    Disabled,
 }
 
 /// What a vendor takes at least.
@@ -44,10 +46,19 @@ pub(super) fn messages(
     max_tokens: u64,
     in_calls: bool,
 ) -> (Option<Messages>, Option<&'static str>) {
-    let Some(level) = level.filter(|level| *level != ThinkingLevel::Off) else { return (None, None) };
+    let Some(level) = level else { return (None, None) };
     let version = claude(model);
     if version.is_some_and(|version| version < (3, 7)) {
         return (None, None);
+    }
+    if level == ThinkingLevel::Off {
+        // Since 5 they think where nothing is said of it. Some cannot be kept from it: those think as little as may be.
+        let takes_off = (model.contains("sonnet") || model.contains("opus")) && version < Some((5, 5));
+        return match version {
+            Some(version) if version >= (5, 0) && takes_off => (Some(Messages::Disabled), None),
+            Some(version) if version >= (5, 0) => (None, Some("low")),
+            _ => (None, None),
+        };
     }
     if let Some(version) = version.filter(|version| *version >= (4, 6)) {
         let effort = match level {
@@ -164,6 +175,12 @@ mod tests {
         for (model, level) in [("claude-3-5-haiku-20241022", High), ("claude-opus-4-7", Off), ("claude-haiku-4-5", Off)]
         {
             assert_eq!(asked(model, level), (Value::Null, None), "{model} {level}");
+        }
+        for model in ["claude-sonnet-5", "claude-opus-5-1"] {
+            assert_eq!(asked(model, Off), (json!({"type": "disabled"}), None), "{model}");
+        }
+        for model in ["claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5"] {
+            assert_eq!(asked(model, Off), (Value::Null, Some("low")), "{model}");
         }
         // A budget is a part of the answer, and no thinking begins amid calls.
         let high = Some(High);

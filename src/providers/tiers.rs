@@ -24,23 +24,32 @@ impl Providers {
     /// [`ResolveError`], which lists what there is. Where several providers whose keys are here have the tier and none
     /// is preferred, one has to be named.
     pub fn choose(&self, asked: &str, only: Option<&str>) -> Result<ModelRef, ResolveError> {
-        let (asked, thinking) = ThinkingLevel::split(asked.trim());
-        let own = self.preference().tiers.iter().find(|(tier, _)| only.is_none() && tier == asked);
-        let (asked, own) = own.map_or((asked, None), |(_, model)| ThinkingLevel::split(model.trim()));
-        let model = self.chosen(asked, only)?;
+        let tier = |name: &str| self.preference().tiers.iter().find(|(tier, _)| only.is_none() && tier == name);
+        // What is known as a whole has no level behind it.
+        let split = |name| if self.direct(name).is_some() { (name, None) } else { ThinkingLevel::split(name) };
+        let asked = asked.trim();
+        let (asked, thinking) = if tier(asked).is_some() { (asked, None) } else { split(asked) };
+        let (asked, own) = tier(asked).map_or((asked, None), |(_, model)| split(model.trim()));
+        let model = match self.direct(asked) {
+            Some(model) => model,
+            None => self.chosen(asked, only)?,
+        };
         let thinking = thinking.or(own).or(model.thinking);
         Ok(model.with_thinking(thinking))
     }
 
+    /// The model that is called so with its provider, where there is that.
+    fn direct(&self, asked: &str) -> Option<ModelRef> {
+        let is_known = |model: &ModelRef| {
+            known::known(&model.provider).is_some()
+                || super::is_scripted(model)
+                || self.files().iter().any(|file| file.tool_id == model.provider)
+        };
+        asked.parse().ok().filter(is_known)
+    }
+
     fn chosen(&self, asked: &str, only: Option<&str>) -> Result<ModelRef, ResolveError> {
         let preference = self.preference();
-        if let Ok(model) = asked.parse::<ModelRef>()
-            && (known::known(&model.provider).is_some()
-                || super::is_scripted(&model)
-                || self.files().iter().any(|file| file.tool_id == model.provider))
-        {
-            return Ok(model);
-        }
         let mut files: Vec<&ProviderFile> = Vec::new();
         for file in self.files() {
             // Of two files with one name the nearer counts.

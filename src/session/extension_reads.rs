@@ -8,7 +8,6 @@ use super::extension_thread::{ExtensionThread, is_idle};
 use super::other_sessions;
 use super::tools_of_pi;
 use crate::context::ToolWords;
-use crate::domain::event::CancelScope;
 use crate::domain::{Command, ExtensionEntry, KnownTool, StageValue, State, Themes, ThinkingLevel, ToolSpec, Verdict};
 use crate::extensions::Asker;
 use crate::items::prompt_file::{PromptFile, PromptFiles};
@@ -176,7 +175,7 @@ impl ExtensionThread {
             }
             "run.systemPrompt" => self.entries(|entries| entries.system().into()),
             "run.abort" => {
-                self.tell(Command::Cancel { scope: CancelScope::Turn });
+                self.stop_turn();
                 Value::Null
             }
             "run.shutdown" => {

@@ -35,7 +35,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// Letters of a notice.
 const LONGEST_NOTICE: usize = 2_000;
@@ -295,6 +294,10 @@ impl ExtensionThread {
         }
     }
 
+    pub(super) fn stop_turn(&self) {
+        self.thread.get().into_iter().for_each(|(thread, _)| thread.abort());
+    }
+
     /// Gives the thread a name, and waits for it like [`Self::append`].
     pub(super) fn rename(&self, title: String) {
         self.settle(Command::Rename { title });
@@ -361,13 +364,9 @@ impl ExtensionThread {
         let within = arguments.get("timeout").and_then(Value::as_u64).map(Duration::from_millis);
         // What was shown of an option is less than the option where that has colours.
         let options = arguments.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
-        let answer = thread.ask(called(asker), dialog);
+        let answer = thread.ask(called(asker), dialog, within);
         Box::pin(async move {
-            let reply = match within {
-                Some(within) => timeout(within, answer).await.ok().flatten(),
-                None => answer.await,
-            };
-            Ok(match reply {
+            Ok(match answer.await {
                 None => Value::Null,
                 Some(DialogReply::Confirmed(is_so)) => is_so.into(),
                 Some(DialogReply::Text(text)) => {

@@ -383,7 +383,7 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         }
         Stage::MessageEnd if event.get("message").is_some_and(|message| message["role"] == "assistant") => {
             let mut message = event.get("message").cloned().unwrap_or_default();
-            message.get_mut("content").into_iter().for_each(|content| texts(content, &changed));
+            message.get_mut("content").into_iter().for_each(|content| words(content, edits, &one));
             json!({"message": message}).into()
         }
         Stage::SessionStart
@@ -416,6 +416,22 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         return Err(format!("a text grew beyond {} MB", LONGEST_TEXT >> 20));
     }
     Ok(made)
+}
+
+/// Changes the words of an answer: before the first of its texts, behind the last, and in each.
+fn words(content: &mut Value, edits: &[Edit], one: &impl Fn(String, &Edit) -> String) {
+    let blocks = content.as_array_mut().into_iter().flatten();
+    let mut texts: Vec<&mut Value> = blocks.filter(|block| block["type"] == "text").collect();
+    let last = texts.len().saturating_sub(1);
+    for (place, block) in texts.iter_mut().enumerate() {
+        let meant = |edit: &&Edit| match edit {
+            Edit::Prepend(_) => place == 0,
+            Edit::Append(_) => place == last,
+            Edit::Replace { .. } => true,
+        };
+        let text = block["text"].as_str().unwrap_or_default().to_owned();
+        block["text"] = edits.iter().filter(meant).fold(text, one).into();
+    }
 }
 
 /// Changes every text of a content. What a model thought is its maker's, and calls are not texts.

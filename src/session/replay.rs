@@ -5,6 +5,7 @@
 
 use super::entries::Entries;
 use super::extension_handlers::value_of;
+use super::pi_names;
 use super::pipeline::in_lines;
 use super::tools_of_pi;
 use crate::context::diff::unified;
@@ -58,6 +59,9 @@ pub fn events(layout: &Layout, id: &ThreadId) -> Result<Vec<Replayed>, StoreErro
             Some("assistant") => {
                 requests += 1;
                 offer(Stage::Context, format!("request {requests}"), json!({"messages": messages}));
+                let mut told = message.clone();
+                pi_names::name_tools(&mut told);
+                offer(Stage::MessageEnd, format!("answer {requests}"), json!({"message": told}));
                 let calls = message["content"].as_array().into_iter().flatten();
                 for call in calls.filter(|block| block["type"] == "toolCall") {
                     let id = call["id"].as_str().unwrap_or_default();

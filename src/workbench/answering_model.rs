@@ -69,6 +69,12 @@ impl Model {
         Ok(self.set_model(self.model.clone().with_thinking(level)))
     }
 
+    /// A choice as it is chosen: the model that is in use goes on thinking as it does.
+    pub(super) fn as_it_thinks(&self, choice: &ModelChoice) -> ModelChoice {
+        let is_used = choice.model.as_ref().is_some_and(|model| model.is_same(&self.model));
+        ModelChoice { model: if is_used { Some(self.model.clone()) } else { choice.model.clone() }, ..choice.clone() }
+    }
+
     /// The levels, each as the model with it.
     pub(super) fn thinking_entries(&self) -> Vec<Entry> {
         let entry = |level: Option<ThinkingLevel>| {

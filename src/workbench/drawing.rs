@@ -29,8 +29,7 @@ impl Model {
             let subject = drawable(block, kinds)?;
             // What an answer says has no width yet.
             let width = if matches!(subject, Drawable::Markdown { .. }) { 0 } else { width };
-            let terms =
-                DrawingTerms { width, open: block.open, ended: has_ended(block), printed: printed(block), redraws };
+            let terms = DrawingTerms { width, open: block.open, ended: has_ended(block), redraws };
             let is_drawn = block.drawn.as_ref().is_some_and(|drawn| drawn.terms == terms);
             (!is_drawn).then_some((block.id, subject, terms))
         })?;
@@ -55,15 +54,6 @@ impl Model {
 
 fn has_ended(block: &Block) -> bool {
     matches!(&block.kind, Kind::Tool(tool) if matches!(tool.state, ToolState::Done | ToolState::Failed(_)))
-}
-
-fn printed(block: &Block) -> usize {
-    if let Kind::Tool(tool) = &block.kind
-        && tool.state == ToolState::Running
-    {
-        return tool.output.len();
-    }
-    0
 }
 
 /// What of a block an extension draws. A call is drawn once it is whole.

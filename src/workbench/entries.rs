@@ -62,7 +62,7 @@ impl Model {
             detail: choice.note.clone(),
             usable: choice.model.is_some(),
             current: choice.model.as_ref().is_some_and(|model| model.is_same(&self.model)),
-            choice: Choice::Model(Box::new(choice.clone())),
+            choice: Choice::Model(Box::new(self.as_it_thinks(choice))),
             body: None,
             group: None,
         };

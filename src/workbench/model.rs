@@ -197,7 +197,8 @@ impl Model {
     #[must_use]
     pub fn shows_time(&self) -> bool {
         let works = self.view.is_working() && self.view.activity.phase != Phase::Approval;
-        works || self.notice().is_some() || self.leaving_seconds > 0
+        let asks = matches!(&self.overlay, Some(Overlay::Dialog(panel)) if panel.open.ends.is_some());
+        works || asks || self.notice().is_some() || self.leaving_seconds > 0
     }
 
     /// Tells what time it is, for the ages in the list of threads.

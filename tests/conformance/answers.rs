@@ -70,6 +70,7 @@ async fn handlers_of_an_answer_leave_its_calls_alone() {
         json!([{"type": "text", "text": "no calls"}]),
         json!([{"type": "toolCall", "id": "c0", "name": "look", "arguments": {"at": 2}}]),
         json!([{"type": "toolCall", "id": "c9", "name": "look", "arguments": {"at": 1}}]),
+        json!([{"type": "toolCall", "id": "c0", "name": "look", "arguments": {"at": 1}}, {"type": "image", "hash": "x"}]),
         json!([]),
         json!(7),
     ] {
@@ -82,7 +83,7 @@ async fn handlers_of_an_answer_leave_its_calls_alone() {
     }
     // Words beside a call can be others, and what it calls the tool does not count.
     let kept = json!([{"type": "text", "text": "let me see"},
-        {"type": "toolCall", "id": "c0", "name": "Look", "arguments": {"at": 1}}]);
+        {"type": "toolCall", "id": "c0", "name": "Look", "arguments": {"at": 1.0}}]);
     let says = json!({"message": {"role": "assistant", "content": kept}});
     let handlers = ScriptedHandlers::default().that("says", Stage::MessageEnd, move |event| {
         let calls =
@@ -162,6 +163,30 @@ async fn a_thread_stands_still_before_a_handler_of_answers_and_nowhere_else() {
     thread.rests().await;
     assert_eq!(answers(&thread)[0].0, "mine");
     assert!(thread.steps()[0].edited);
+}
+
+/// What was called in an answer that a person gave up does not run, whatever is recorded of it first.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_given_up_at_a_breakpoint_calls_nothing() {
+    let thinks = || {
+        let mut play = vec![Ok(ProviderEvent::Thinking("hm".into())), text("I look.")];
+        play.extend(calls(&[("look", json!({"at": 1}))]));
+        play
+    };
+    for second in [false, true] {
+        let handlers =
+            ScriptedHandlers::default().listens("first", Stage::MessageEnd).listens("last", Stage::MessageEnd);
+        let mut thread = Conversation::new(handlers, vec![thinks(), answer("done")]);
+        let handler = second.then(|| "last".to_owned());
+        let breakpoints = vec![Breakpoint { stage: Stage::MessageEnd, handler, contains: None }];
+        thread.bench.handle.ask(Command::SetBreakpoints { breakpoints }).await.unwrap();
+        thread.send("go", PromptMode::FollowUp).await.unwrap();
+        thread.until(|state| state.handling.as_ref().is_some_and(|handling| handling.paused.is_some())).await;
+        thread.bench.handle.ask(Command::Resume { how: Resume::Abort }).await.unwrap();
+        thread.rests().await;
+        assert_eq!((thread.ran(), thread.recorded()), (Vec::<Value>::new(), 1), "{second}");
+        assert_eq!(answers(&thread), [("I look.".to_owned(), "hm".to_owned(), StopReason::Cancelled)]);
+    }
 }
 
 /// Where nobody handles answers nothing is recorded but the answer.

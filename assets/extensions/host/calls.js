@@ -37,7 +37,10 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
     if (!open) return;
     try {
       const result = toolResult(partial);
-      if (typeof tool.renderResult === "function") keep(partials, callId, result);
+      if (typeof tool.renderResult === "function") {
+        keep(partials, callId, result);
+        ask("ui.invalidateTool", { toolCallId: callId });
+      }
       emit?.(result);
     } catch {
       // A partial result that cannot be shown is skipped; the final one is checked for real.

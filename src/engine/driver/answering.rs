@@ -58,10 +58,15 @@ impl<A: Audience> Driver<A> {
     }
 
     /// An answer ended with `stop`: it is recorded, by way of its handlers where there are some.
-    async fn answer_ended(&mut self, call: Call, stop: StopReason) {
+    async fn answer_ended(&mut self, mut call: Call, stop: StopReason) {
         let message = call.answer.message();
         if !self.has(Stage::MessageEnd) || message.blocks.is_empty() {
             return self.keep_answer(call, stop, None).await;
+        }
+        // The time of handlers is not the model's, and a crash amid them leaves all of it.
+        let rest = call.ended();
+        if let Err(error) = self.settings.store.keep_inflight(call.request, &rest) {
+            self.complain(&error);
         }
         let usage = call.answer.usage();
         let spend = self.settings.models.spend(&call.model, &usage);

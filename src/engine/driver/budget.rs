@@ -230,7 +230,8 @@ impl<A: Audience> Driver<A> {
     /// Tells the ledger what calls have cost that are over, and gives back what was reserved for them.
     pub(super) async fn settle(&mut self) {
         let spent = Spent::from(&self.thread.cost);
-        let over = self.call.is_none() && self.ready.is_none() && !self.pipeline.holds_request();
+        let answered = self.call.is_none() && self.answered.is_none();
+        let over = answered && self.ready.is_none() && !self.pipeline.holds_request();
         let news = self.account.reserved.is_some() || spent != self.account.told;
         let (Some(budgets), true) = (&self.settings.budgets, over && news && self.account.report.is_some()) else {
             return;

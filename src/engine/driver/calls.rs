@@ -33,6 +33,7 @@ pub(super) struct Call {
     pub(super) attempt: u32,
     pub(super) model: ModelRef,
     sent_at: Instant,
+    took_ms: Option<u64>,
     pub(super) purpose: Purpose,
     pub(super) answer: Answer,
     stream: ProviderStream,
@@ -71,6 +72,7 @@ impl Call {
             model,
             purpose,
             sent_at: Instant::now(),
+            took_ms: None,
             answer: Answer::within(bounds),
             stream,
             watch: None,
@@ -97,8 +99,11 @@ impl Call {
         self.stream = Box::pin(futures_util::stream::pending());
     }
 
-    /// How long ago it was sent, in milliseconds.
+    /// How long it took, or how long ago it was sent, in milliseconds.
     pub(super) fn elapsed_ms(&self) -> u64 {
+        if let Some(took_ms) = self.took_ms {
+            return took_ms;
+        }
         u64::try_from(self.sent_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -157,6 +162,13 @@ impl Call {
             delta.clone().join_onto(&mut self.unkept);
         }
         std::mem::take(&mut self.fresh)
+    }
+
+    /// It is over: everything of it that is not on disk yet.
+    pub(super) fn ended(&mut self) -> Vec<Delta> {
+        self.took_ms = Some(self.elapsed_ms());
+        self.unkept_since = None;
+        std::mem::take(&mut self.unkept)
     }
 
     /// What should go to disk now.

@@ -5,8 +5,8 @@ use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
 use crate::domain::event::{CancelScope, EndReason, PromptMode};
 use crate::domain::{
-    ApprovalEvent, Command, ControlEvent, Event, ExtensionEntry, PromptEvent, SettingsEvent, ThreadEvent, ThreadKind,
-    ToAttach, title,
+    ApprovalEvent, Command, ControlEvent, Event, ExtensionEntry, ModelRef, PromptEvent, SettingsEvent, ThreadEvent,
+    ThreadKind, ToAttach, title,
 };
 use crate::engine::thread::Effect;
 
@@ -70,10 +70,7 @@ impl<A: Audience> Driver<A> {
                 said.as_deref().map_or(Ok(()), |said| self.may_take(said))?;
                 self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said })).await?;
             }
-            Command::SetModel { model } => {
-                let _usable = self.settings.models.provider(&model)?;
-                self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
-            }
+            Command::SetModel { model } => self.set_model(model).await?,
             Command::Compact { instructions } => self.ask_for_compaction(instructions).await?,
             Command::SummariseBranch { from, text, instructions } => {
                 self.ask_for_branch_summary(from, text, instructions).await?;
@@ -156,5 +153,14 @@ impl<A: Audience> Driver<A> {
         let prompt = self.thread.prompts + 1;
         let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
         self.accept(Event::Prompt(queued)).await
+    }
+
+    /// Another model answers from here on, or the same one at another level.
+    async fn set_model(&mut self, model: ModelRef) -> Result<(), String> {
+        let _usable = self.settings.models.provider(&model)?;
+        if model != self.thread.model {
+            self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
+        }
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -26,12 +27,15 @@ pub(super) enum Asked {
     Dialog {
         from: String,
         dialog: Dialog,
+        within: Option<Duration>,
         reply: oneshot::Sender<Option<DialogReply>>,
     },
     Show(Shown),
     Components(Vec<OpenComponent>, oneshot::Sender<()>),
     Foreground(ForegroundProgram, oneshot::Sender<()>, oneshot::Sender<Option<i32>>),
     Notice(String),
+    /// The turn ends, whoever is waited for.
+    Abort,
     /// Whether as if it had been pasted.
     Suggest(String, bool),
     /// A text for the clipboard.

@@ -6,11 +6,12 @@ use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use super::stage::within;
 use crate::domain::command::LONG_NAME;
+use crate::domain::event::CancelScope;
 use crate::domain::event::PromptMode;
 use crate::domain::{
     Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
     NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
-    ToComplete, ToDraw,
+    Timestamp, ToComplete, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -116,7 +117,7 @@ impl<A: Audience> Driver<A> {
 
     pub(super) async fn extension_asks(&mut self, asked: Asked) {
         match asked {
-            Asked::Dialog { from, dialog, reply } => {
+            Asked::Dialog { from, dialog, within, reply } => {
                 let size = serde_json::to_string(&dialog).map_or(usize::MAX, |text| text.len());
                 if self.dialogs.open.len() >= MOST || size > LARGEST {
                     let _gone = reply.send(None);
@@ -124,7 +125,9 @@ impl<A: Audience> Driver<A> {
                 }
                 self.dialogs.asked += 1;
                 let (id, since) = (self.dialogs.asked, self.settings.clock.now());
-                self.dialogs.open.push((OpenDialog { id, from, dialog, since }, reply));
+                let length = |within: Duration| u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+                let ends = within.map(|within| Timestamp(since.0.saturating_add(length(within))));
+                self.dialogs.open.push((OpenDialog { id, from, dialog, since, ends }, reply));
                 self.dialogs.count();
             }
             Asked::Show(shown) => self.dialogs.show(shown),
@@ -163,6 +166,7 @@ impl<A: Audience> Driver<A> {
                 }
                 let _gone = done.send(());
             }
+            Asked::Abort => self.inbox.stop = self.inbox.stop.max(Some(CancelScope::Turn)),
             Asked::Notice(text) => self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text }))),
         }
     }
@@ -245,12 +249,15 @@ impl Access {
 }
 
 impl ThreadAccess for Access {
-    fn ask(&self, from: String, dialog: Dialog) -> Waiting<'static, Option<DialogReply>> {
+    fn ask(&self, from: String, dialog: Dialog, within: Option<Duration>) -> Waiting<'static, Option<DialogReply>> {
         let sender = self.0.upgrade();
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();
-            sender?.send(DriverMessage::Extension(Asked::Dialog { from, dialog, reply })).await.ok()?;
-            answer.await.ok().flatten()
+            sender?.send(DriverMessage::Extension(Asked::Dialog { from, dialog, within, reply })).await.ok()?;
+            match within {
+                Some(within) => timeout(within, answer).await.ok()?.ok().flatten(),
+                None => answer.await.ok().flatten(),
+            }
         })
     }
 
@@ -274,6 +281,10 @@ impl ThreadAccess for Access {
 
     fn notice(&self, text: String) {
         self.tell(Asked::Notice(text));
+    }
+
+    fn abort(&self) {
+        self.tell(Asked::Abort);
     }
 
     fn move_on(&self, to: MoveTo, text: String) {

@@ -332,13 +332,9 @@ impl<A: Audience> Driver<A> {
                 self.todo.push_back(Effect::Emit(Event::Tool(event)));
             }
             (Goal::Result { .. } | Goal::Compact { .. }, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
-            (Goal::Answer, Made::Stage(passed)) => {
-                if passed.aborted {
-                    // It is there and paid for, so it stays as it came.
-                    self.give_up_turn();
-                }
-                self.answer_made(passed).await;
-            }
+            // Given up, it is kept with the stop, as it came: none of its calls begins.
+            (Goal::Answer, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
+            (Goal::Answer, Made::Stage(passed)) => self.answer_made(passed).await,
             (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
                 let steps = self.kept_steps(&passed.asked);
                 let Chain::ToolResult { text, details, error, images, .. } = passed.chain else { return };

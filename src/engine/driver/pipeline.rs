@@ -199,7 +199,7 @@ impl Pipeline {
 
     /// Whether a request that is paid for is on its way through handlers.
     pub(super) fn holds_request(&self) -> bool {
-        self.jobs.iter().any(|job| matches!(job.goal, Goal::Payload { .. } | Goal::Answer))
+        self.jobs.iter().any(|job| matches!(job.goal, Goal::Payload { .. }))
     }
 
     /// A prompt was taken back: nobody waits for its handlers any more.

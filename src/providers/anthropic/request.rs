@@ -136,13 +136,17 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
 }
 
-/// Whether it ends with the results of calls that were made without a thought.
+/// Whether it ends amid calls whose first answer began without a thought: all of them are one turn to the vendor, which has to begin
+/// with one where thinking is on.
 fn answers_unthought(messages: &[WireMessage<'_>]) -> bool {
     let results = |message: &WireMessage<'_>| {
         message.content.iter().any(|block| matches!(block.content, Content::ToolResult { .. }))
     };
-    let calls = messages.iter().rev().nth(1).filter(|_| messages.last().is_some_and(results));
-    calls.is_some_and(|calls| !calls.content.first().is_some_and(Block::is_thinking))
+    let is_prompt = |message: &WireMessage<'_>| message.role == Role::User && !results(message);
+    let begins = messages.iter().rposition(is_prompt).map_or(0, |prompt| prompt + 1);
+    let first = messages.get(begins..).unwrap_or_default().iter().find(|message| message.role == Role::Assistant);
+    let ends_in_calls = messages.last().is_some_and(results);
+    ends_in_calls && first.is_some_and(|first| !first.content.first().is_some_and(Block::is_thinking))
 }
 
 /// The answers that a prompt follows, by their places.

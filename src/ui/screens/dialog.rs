@@ -1,7 +1,7 @@
 //! What extensions show around the draft and below the title, and a question of one: what it asks, and below it the choices or
 //! what is written.
 
-use crate::domain::ShownPlace;
+use crate::domain::{ShownPlace, Timestamp};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::workbench::Model;
@@ -23,8 +23,9 @@ pub(super) fn shown(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
 }
 
 /// Draws it; tells where the cursor stands, where one writes.
-pub(super) fn draw(panel: &DialogPanel, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
-    let inner = canvas.frame(area, &format!("{} asks", panel.open.from), Role::BorderFocused);
+pub(super) fn draw(panel: &DialogPanel, now: Timestamp, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let left = panel.open.seconds_left(now).map(|seconds| format!(" · {seconds} s left")).unwrap_or_default();
+    let inner = canvas.frame(area, &format!("{} asks{left}", panel.open.from), Role::BorderFocused);
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
     let asked = question_rows(panel, usize::from(area.width));
     let answers = panel.options().map_or_else(|| panel.text.rows().max(1), |options| options.len());

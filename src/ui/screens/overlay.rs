@@ -27,7 +27,7 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>
             None
         }
         Overlay::Form(form) => form::draw(form, area, canvas),
-        Overlay::Dialog(panel) => dialog::draw(panel, area, canvas),
+        Overlay::Dialog(panel) => dialog::draw(panel, model.now, area, canvas),
         // It is drawn with the others of its kind.
         Overlay::Component(_) => None,
         Overlay::RequestPage(sheet) => sheet::draw(sheet, area, canvas),

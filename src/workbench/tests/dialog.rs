@@ -5,7 +5,7 @@ use crate::domain::{Dialog, DialogReply, OfExtensions, OpenDialog, Shown, ShownP
 use crate::workbench::overlay::Overlay;
 
 fn question(id: u64, dialog: Dialog) -> OpenDialog {
-    OpenDialog { id, from: "gate.ts".to_owned(), dialog, since: Timestamp(1) }
+    OpenDialog { id, from: "gate.ts".to_owned(), dialog, since: Timestamp(1), ends: None }
 }
 
 fn select(id: u64) -> OpenDialog {
@@ -143,4 +143,20 @@ fn what_extensions_show_has_its_place() {
     assert_eq!(session.model.shown_at(ShownPlace::AboveDraft), ["widget"]);
     assert!(session.model.shown_at(ShownPlace::BelowDraft).is_empty());
     assert_eq!(session.model.working_message().unwrap(), "baking  bread");
+}
+
+#[test]
+fn a_question_with_an_end_says_how_long_it_waits_and_counts_down() {
+    let mut session = connected();
+    let ends = Some(Timestamp(session.model.now.0 + 2_500));
+    asking(&mut session, vec![OpenDialog { ends, ..select(1) }]);
+    let panel = |session: &Session| match &session.model.overlay {
+        Some(Overlay::Dialog(panel)) => panel.open.seconds_left(session.model.now),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((panel(&session), session.model.shows_time()), (Some(3), true));
+    session.model.set_now(Timestamp(session.model.now.0 + 2_000));
+    assert_eq!(panel(&session), Some(1));
+    asking(&mut session, vec![select(2)]);
+    assert_eq!(panel(&session), None);
 }

@@ -2,7 +2,8 @@
 
 use super::{Session, id, session};
 use crate::domain::command::Breakpoint;
-use crate::domain::{Stage, Status, Step, StepOutcome};
+use crate::domain::event::StopReason;
+use crate::domain::{Event, RequestEvent, Stage, Status, Step, StepOutcome};
 use crate::workbench::pipeline_list::{AskedRow, KnownHandler, PipelineRow, PipelineRows};
 use crate::workbench::{Effect, Link, Message};
 use crate::worker::protocol::Command;
@@ -54,6 +55,19 @@ fn what_handlers_did_that_answered_at_once_is_listed_when_the_turn_is_over() {
     session.state(Status::Waiting, Vec::new());
     let read = |effect: &Effect| matches!(effect, Effect::LoadPipeline { .. });
     assert!(session.effects().iter().any(read), "{:?}", session.effects());
+}
+
+/// The log says it before the answer, which whoever watched has seen arrive by then.
+#[test]
+fn what_handlers_made_of_an_answer_is_told_behind_it() {
+    let mut session = connected();
+    let step = Step { stage: Stage::MessageEnd, outcome: StepOutcome::Changed, ..rows().asked[0].step.clone() };
+    session.event(Event::Request(RequestEvent::AnswerPrepared { request: 1, steps: vec![step] }));
+    assert!(session.story().is_empty(), "{:?}", session.story());
+    session.answer(1, "hi", StopReason::EndTurn);
+    let story = session.story();
+    let place = |words: &str| story.iter().position(|line| line.contains(words));
+    assert!(place("hi").is_some() && place("hi") < place("message_end changed by typos"), "{story:?}");
 }
 
 #[test]

@@ -41,7 +41,10 @@ impl Transcript {
                 let input = usage.input + usage.cache_read + usage.cache_write;
                 let summary = Summary { model, input, output: usage.output, spend, elapsed_ms };
                 self.answered(plain_lines(text), request, stop, summary, &message);
+                note = self.of_answer.take();
             }
+            // Told behind the answer, which is there already where somebody watched it arrive.
+            Event::Request(RequestEvent::AnswerPrepared { .. }) => self.of_answer = note.take(),
             Event::Request(RequestEvent::TokenDelta { request, delta }) => self.delta(request, delta),
             Event::Request(RequestEvent::RequestRecorded { request, .. }) => self.expect_request(request),
             Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, change, .. }) => {
@@ -104,7 +107,6 @@ impl Transcript {
                 RequestEvent::ErrorClassified { .. }
                 | RequestEvent::RetryScheduled { .. }
                 | RequestEvent::RetryDue { .. }
-                | RequestEvent::AnswerPrepared { .. }
                 | RequestEvent::CallCharged { .. },
             )
             | Event::Control(

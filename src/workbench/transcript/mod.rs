@@ -50,8 +50,6 @@ pub struct DrawingTerms {
     pub open: bool,
     /// Whether the result of a call was there.
     pub ended: bool,
-    /// Bytes that a call had printed that runs.
-    pub printed: usize,
     /// The count of [`DrawnKinds::redraws`](crate::domain::DrawnKinds::redraws).
     pub redraws: u64,
 }
@@ -241,6 +239,8 @@ pub struct Transcript {
     open: bool,
     /// What handlers made for the prompt that joins next.
     prepared: Option<Prepared>,
+    /// What is to be told of the handlers of the answer that follows.
+    of_answer: Option<Note>,
     /// No block has had a lower id than this.
     lowest: i64,
     /// Where requests begin: in the log, and the id of the block that came next.
