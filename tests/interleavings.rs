@@ -7,7 +7,7 @@ use crate::support::scripted_project::Project;
 use crate::support::terminal;
 use levain::domain::event::{Approve, CancelScope, PromptMode};
 use levain::domain::{Command, ModelRef, Stage, State};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs;
@@ -231,6 +231,13 @@ impl Scene {
                 // A command that is asked to end may still come to what it waits for.
                 if is_given_up {
                     thread.until("what is given up has ended", rests).await;
+                    // Its keeper ends it then, which on a busy machine takes a moment.
+                    let home = &self.project.home;
+                    let is_held = |pid: &Pid| {
+                        let words = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+                        String::from_utf8_lossy(&words).contains("while test -e hold-")
+                    };
+                    terminal::poll("the command is gone", || !home.processes().iter().any(is_held));
                 }
             }
             Meanwhile::Stops => thread.ask(cancel(CancelScope::Thread)).await.unwrap(),

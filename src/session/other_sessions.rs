@@ -2,7 +2,7 @@
 
 use super::entries::Entries;
 use super::moves::thread_of;
-use crate::domain::ThreadKind;
+use crate::domain::{ThreadId, ThreadKind};
 use crate::ports::StoreError;
 use crate::store::Layout;
 use crate::store::registry::{Part, Registry, ThreadEntry};
@@ -22,13 +22,27 @@ pub(super) fn listed(layout: &Layout, root: &Path) -> Result<Value, StoreError> 
     let talked = rows.iter().filter(|row| row.kind == ThreadKind::Interactive && !row.elsewhere);
     let told = |row: &ThreadEntry| {
         let log = |id| layout.thread(id).log().path();
+        // Its row may not say yet what was said first.
+        let first = if row.title.is_empty() { first_said(layout, &row.thread_id) } else { row.title.clone() };
         json!({
             "path": log(&row.thread_id), "id": row.thread_id, "cwd": root, "name": row.title,
             "parentSessionPath": row.lineage.previous.as_ref().map(log), "created": row.created_at.0,
-            "modified": row.updated_at.0, "messageCount": row.cost.turns, "firstMessage": row.title, "allMessagesText": row.title,
+            "modified": row.updated_at.0, "messageCount": row.cost.turns, "firstMessage": first, "allMessagesText": first,
         })
     };
     Ok(talked.map(told).collect())
+}
+
+/// What a person said first in a thread.
+fn first_said(layout: &Layout, id: &ThreadId) -> String {
+    let mut entries = Entries::new(layout.clone(), id.clone());
+    if let Err(error) = entries.follow() {
+        tracing::warn!(%error, thread = %id, "an extension asked for the threads of the project");
+    }
+    let mut said =
+        entries.all().iter().filter(|entry| entry.pointer("/message/role").is_some_and(|role| role == "user"));
+    let text = said.next().and_then(|entry| entry.pointer("/message/content/0/text")?.as_str());
+    text.unwrap_or_default().to_owned()
 }
 
 /// Header and entries of the thread whose log or id that is; null where there is no such thread here.
