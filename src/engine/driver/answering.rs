@@ -9,7 +9,7 @@ use super::stage::Passed;
 use super::tools::EarlyCalls;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    AnswerFacts, ControlEvent, Entry, Event, Message, MessageFacts, RequestEvent, Stage, Tokens, Usage,
+    AnswerFacts, ControlEvent, Entry, Event, Message, MessageFacts, RequestEvent, Stage, Step, Tokens, Usage,
 };
 use crate::engine::thread::{Effect, Phase};
 use crate::pipeline::{Chain, to_json};
@@ -61,7 +61,7 @@ impl<A: Audience> Driver<A> {
     async fn answer_ended(&mut self, mut call: Call, stop: StopReason) {
         let message = call.answer.message();
         if !self.has(Stage::MessageEnd) || message.blocks.is_empty() {
-            return self.keep_answer(call, stop, None).await;
+            return self.keep_answer(call, stop, None, Vec::new()).await;
         }
         // The time of handlers is not the model's, and a crash amid them leaves all of it.
         let rest = call.ended();
@@ -75,7 +75,7 @@ impl<A: Audience> Driver<A> {
         let entry = Entry::said(message.clone(), facts);
         let forms = self.forms(std::slice::from_ref(&entry));
         let Some(Value::Object(mut facts)) = to_json(&[entry], &forms).pop() else {
-            return self.keep_answer(call, stop, None).await;
+            return self.keep_answer(call, stop, None, Vec::new()).await;
         };
         if self.pipeline.streaming.take().is_none() {
             self.watched(Stage::MessageStart, json!({"message": facts}));
@@ -93,27 +93,20 @@ impl<A: Audience> Driver<A> {
         let Some((call, stop)) = self.answered.take() else { return };
         let steps = self.kept_steps(&passed.asked);
         let now = if let Chain::MessageEnd { answer, .. } = passed.chain { Some(answer) } else { None };
-        if !steps.is_empty() {
-            self.emit(Event::Request(RequestEvent::AnswerPrepared { request: call.request, steps })).await;
-        }
-        self.keep_answer(call, stop, now).await;
+        self.keep_answer(call, stop, now, steps).await;
     }
 
-    /// Records what has arrived of `call` as an answer that ended with `stop`, with the words that handlers made of it.
-    async fn keep_answer(&mut self, call: Call, stop: StopReason, now: Option<Message>) {
+    /// Records what has arrived of `call` as an answer that ended with `stop`, with the words that handlers made of it. All of it
+    /// comes before a stop that is wished meanwhile, and what it calls behind that.
+    async fn keep_answer(&mut self, call: Call, stop: StopReason, now: Option<Message>, steps: Vec<Step>) {
         let elapsed_ms = call.elapsed_ms();
         let estimate = self.unreported(&call);
         let Call { request, model, answer, .. } = call;
         self.pipeline.knows_end = now.is_some();
         let message = now.unwrap_or_else(|| answer.message());
-        let thinking = message.thinking();
-        if !thinking.is_empty() {
-            self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
-        }
-        if let Some(estimate) = estimate {
-            self.emit(estimate).await;
-        }
-        let usage = answer.usage();
+        let (text, usage) = (message.thinking(), answer.usage());
+        let prepared = (!steps.is_empty()).then_some(Event::Request(RequestEvent::AnswerPrepared { request, steps }));
+        let thought = (!text.is_empty()).then_some(Event::Request(RequestEvent::CognitionReasoning { text }));
         let event = Event::Request(RequestEvent::CognitionOut {
             text: message.text(),
             request,
@@ -124,7 +117,9 @@ impl<A: Audience> Driver<A> {
             message,
             elapsed_ms,
         });
-        self.emit(event).await;
+        let events = prepared.into_iter().chain(thought).chain(estimate).chain([event]);
+        self.todo.extend(events.map(Effect::Emit));
+        self.carry_out().await;
         // What is not in the log yet is kept beside it.
         if self.blocked.is_none() {
             self.settings.audience.settled(request);
