@@ -90,28 +90,30 @@ fn a_call_that_runs_is_drawn_with_what_it_has_reported() {
 export default (pi: any) => {
   pi.registerTool({ name: "steps", label: "steps", description: "takes steps", parameters: { type: "object" },
     execute: async (_id: string, _params: any, _signal: any, onUpdate: any) => {
-      for (const step of [1, 2]) {
-        onUpdate({ content: [{ type: "text", text: "raw" }], details: { step } });
+      for (const step of [0, 1, 2]) {
+        if (step) onUpdate({ content: [{ type: "text", text: "raw" }], details: { step } });
         while (!fs.existsSync(`go-${step}`)) await new Promise((resolve) => setTimeout(resolve, 5));
       }
       return { content: [{ type: "text", text: "raw end" }], details: { step: 3 } };
     },
-    renderCall: (_args: any, _theme: any, context: any) => ({ render: () => [`STEPS partial ${context.isPartial}`], invalidate() {} }),
+    renderCall: (_args: any, _theme: any, context: any) => ({ render: () => [`STEPS started ${context.executionStarted} partial ${context.isPartial}`], invalidate() {} }),
     renderResult: (result: any, { isPartial }: any) => ({ render: () => [`at step ${result.details.step} partial ${isPartial}`], invalidate() {} }) });
 };"#;
     let project = Project::extended(extension, &[&calls("walk", "steps", &json!({}))[..], &[done()]].concat());
     let terminal = project.begun((100, 45));
     say(&terminal, "walk on");
     terminal.wait_for("y allow once");
+    terminal.wait_for("STEPS started false partial true");
     terminal.send_keys("y");
+    terminal.wait_for("STEPS started true partial true");
+    project.write("go-0", "");
     terminal.wait_for("at step 1 partial true");
-    terminal.wait_for("STEPS partial true");
     project.write("go-1", "");
     terminal.wait_for("at step 2 partial true");
     assert!(!terminal.screen_text().contains("raw"));
     project.write("go-2", "");
     terminal.wait_for("at step 3 partial false");
-    terminal.wait_for("STEPS partial false");
+    terminal.wait_for("STEPS started true partial false");
     terminal.wait_for("Did steps.");
     terminal.leave();
 }

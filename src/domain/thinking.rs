@@ -46,6 +46,7 @@ impl ThinkingLevel {
         levelled.map_or((name, None), |(name, level)| (name, Some(level)))
     }
 
+    /// As it is written behind a model.
     #[must_use]
     pub fn word(self) -> &'static str {
         self.into()

@@ -152,7 +152,7 @@ impl Chain {
     ///
     /// # Errors
     /// Why it is none.
-    pub fn answer(message: &Value) -> Result<Self, String> {
+    fn answer(message: &Value) -> Result<Self, String> {
         let Value::Object(mut facts) = message.clone() else { return Err("it is no object".to_owned()) };
         let answer = messages::answer(message)?;
         facts.remove("content");

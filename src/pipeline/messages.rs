@@ -210,7 +210,7 @@ pub(super) fn answer(message: &Value) -> Result<Message, String> {
 }
 
 /// `own` with the content of `message`. Its calls have to be the same ones, whatever their tools are called there. What a model
-/// thought bears its maker's seal: without that where it was changed.
+/// thought bears its maker's signature: without that where it was changed.
 pub(super) fn replaced(own: &Message, message: &Value) -> Result<Message, String> {
     let has_image =
         |content: &Value| content.as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "image"));

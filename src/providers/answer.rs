@@ -40,7 +40,8 @@ pub(crate) fn parsed<'a, T: Deserialize<'a>>(event: &'a SseEvent) -> Result<T, C
     serde_json::from_str(&event.data).map_err(|error| protocol_error(&error.to_string()))
 }
 
-/// Asks `model` and reads, and tells `watch` how the answer begins: `post` makes the request, off the caller's path, because a long history takes a while to write.
+/// Asks `model` and reads, and tells `watch` how the answer begins: `post` makes the request, off the caller's path, because a long
+/// history takes a while to write.
 pub(crate) fn ask<R: Reader>(
     http: Arc<Http>,
     (model, watch): (String, Option<ResponseWatch>),

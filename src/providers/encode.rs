@@ -129,6 +129,9 @@ mod tests {
         let gemini = body(WireForm::Gemini, "gemini-3-pro", high);
         assert_eq!(thinking(gemini), json!({"includeThoughts": true, "thinkingLevel": "high"}));
         assert_eq!(thinking(body(WireForm::Gemini, "gemini-2.5-pro", None)), json!({"includeThoughts": true}));
+        let unknown = body(WireForm::Gemini, "gemini-flash-latest", high);
+        assert_eq!(thinking(unknown), json!({"includeThoughts": true, "thinkingBudget": 24_576}));
+        assert_eq!(thinking(body(WireForm::Gemini, "gemini-flash-latest", None)), Value::Null);
         let usual = [
             body(WireForm::Anthropic, "claude-opus-4-6", None),
             body(WireForm::Responses, "gpt-5", None),

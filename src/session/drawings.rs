@@ -88,7 +88,7 @@ fn asks(thread: &ExtensionThread, to_draw: ToDraw) -> Vec<(Part, &'static str, V
             let Some((name, input, result)) = found else { return Vec::new() };
             let is_error = result.as_ref().is_some_and(|result| result["isError"] == true);
             let options = json!({"cwd": thread.root, "isError": is_error, "isPartial": result.is_none(),
-                "args": input, "executionStarted": true});
+                "args": input, "executionStarted": result.is_some()});
             let call = vec![name.clone().into(), call_id.0.clone().into(), input];
             let mut all = vec![(Part::Head, "renderToolCall", call, options.clone())];
             // Of one that runs the JavaScript side knows what it has reported.

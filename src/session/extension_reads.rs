@@ -84,7 +84,7 @@ impl ExtensionThread {
 
     /// How much the model thinks, where that was said.
     pub(super) fn thinking(&self) -> Option<ThinkingLevel> {
-        let wished = *self.wished.lock().unwrap_or_else(PoisonError::into_inner);
+        let wished = self.wished.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(_, level)| *level);
         wished.or_else(|| self.state.borrow().as_ref()?.model.thinking)
     }
 
@@ -96,7 +96,10 @@ impl ExtensionThread {
             return self.notice(said);
         };
         let Some(model) = self.state.borrow().as_ref().map(|state| state.model.clone()) else { return };
-        *self.wished.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        if self.thinking() == Some(level) {
+            return;
+        }
+        *self.wished.lock().unwrap_or_else(PoisonError::into_inner) = Some((model.clone(), level));
         self.settle(Command::SetModel { model: model.with_thinking(Some(level)) });
     }
 

@@ -74,8 +74,8 @@ pub(super) struct ExtensionThread {
     pub(super) allowance: Allowance,
     /// An extension leads the person to a new thread as soon as it has said with what draft, or is done.
     moves: Mutex<Option<MoveTo>>,
-    /// How much the model is to think, until the thread says that it does.
-    pub(super) wished: Mutex<Option<ThinkingLevel>>,
+    /// How much the model is to think, and the model that it was said of, until the thread says that it has another.
+    pub(super) wished: Mutex<Option<(ModelRef, ThinkingLevel)>>,
     /// Held by each answer that the code of an extension gives for a model.
     pub(super) answering: Arc<()>,
     /// Skills and templates that extensions bring.
@@ -234,7 +234,7 @@ impl ExtensionThread {
 
     pub(super) fn changed(&self, state: &State) {
         let mut wished = self.wished.lock().unwrap_or_else(PoisonError::into_inner);
-        wished.take_if(|level| state.model.thinking == Some(*level));
+        wished.take_if(|(model, _)| state.model != *model);
         self.state.send_replace(Some(state.clone()));
     }
 

@@ -3,7 +3,7 @@
 use super::message::{Effect, Level, ModelChoice};
 use super::model::Model;
 use super::picker::{Choice, Entry};
-use super::thread_view::{Link, Sent};
+use super::thread_view::Link;
 use crate::domain::{Command, ModelRef, ThinkingLevel};
 
 /// What a level is called that nobody chose.
@@ -35,22 +35,12 @@ impl Model {
             self.model = model;
             return Vec::new();
         }
-        // The thread says when it is another: it may know no such provider.
-        let command = Command::SetModel { model };
-        match (self.view.link, &self.view.thread) {
-            (Link::Connected, _) => {
-                vec![Effect::Send { id: self.sending(Sent::Other), command }]
-            }
-            (Link::Resting, Some(thread_id)) => {
-                let thread_id = thread_id.clone();
-                self.view.link = Link::Reviving;
-                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
-            }
-            _ => {
-                self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
-                Vec::new()
-            }
+        if matches!(self.view.link, Link::Starting | Link::Opening | Link::Reviving) {
+            self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
+            return Vec::new();
         }
+        // The thread says when it is another: it may know no such provider.
+        self.tell_thread(Command::SetModel { model })
     }
 
     /// Has the model think so much from the next request on.

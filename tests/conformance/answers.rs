@@ -96,14 +96,14 @@ async fn handlers_of_an_answer_leave_its_calls_alone() {
     assert_eq!(thread.results(), [("saw 1".to_owned(), false)]);
 }
 
-/// The seal of what was thought is its maker's, who refuses other words with it.
+/// The signature of what was thought is its maker's, who refuses other words with it.
 #[tokio::test(start_paused = true)]
-async fn what_was_thought_loses_its_seal_where_a_handler_changes_it() {
-    let sealed = || {
-        let thought = [ProviderEvent::Thinking("hm".into()), ProviderEvent::ThinkingSignature("seal".into())];
+async fn what_was_thought_loses_its_signature_where_a_handler_changes_it() {
+    let thoughtful = || {
+        let thought = [ProviderEvent::Thinking("hm".into()), ProviderEvent::ThinkingSignature("signed".into())];
         thought.into_iter().map(Ok).chain([text("well"), end()]).collect::<Play>()
     };
-    for (now, kept) in [("hm", Some("seal")), ("ha", None)] {
+    for (now, kept) in [("hm", Some("signed")), ("ha", None)] {
         let handlers = ScriptedHandlers::default().that("thinks", Stage::MessageEnd, move |event| {
             let mut message = event["message"].clone();
             if message["content"][0]["type"] == "thinking" {
@@ -112,12 +112,12 @@ async fn what_was_thought_loses_its_seal_where_a_handler_changes_it() {
             }
             Reply::Says(json!({ "message": message }))
         });
-        let mut thread = Conversation::new(handlers, vec![sealed(), answer("done")]);
+        let mut thread = Conversation::new(handlers, vec![thoughtful(), answer("done")]);
         thread.say("go").await;
         thread.say("on").await;
         assert_eq!(answers(&thread)[0], ("other".to_owned(), now.to_owned(), StopReason::EndTurn));
         let sent = serde_json::to_value(&thread.requests()[1].messages[1]).unwrap().to_string();
-        assert_eq!(sent.contains("seal"), kept.is_some(), "{sent}");
+        assert_eq!(sent.contains("signed"), kept.is_some(), "{sent}");
         let thought =
             |event: &Event| matches!(event, Event::Request(RequestEvent::CognitionReasoning { text }) if text == now);
         assert!(thread.log().iter().any(thought));

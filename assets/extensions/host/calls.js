@@ -21,7 +21,7 @@ function toolResult(value) {
   return plain({ content: value.content, details: value.details, isError: value.isError, terminate: value.terminate });
 }
 
-/** What calls that run have reported last. */
+/** What calls that run have reported last; undefined for those that have reported nothing yet. */
 const partials = new Map();
 
 /**
@@ -32,6 +32,8 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
   const found = toolTable().get(name);
   if (!found) return missing("tool", name);
   const { tool, extension } = found;
+  keep(partials, callId, undefined);
+  if (typeof tool.renderCall === "function") ask("ui.invalidateTool", { toolCallId: callId });
   let open = true;
   const onUpdate = (partial) => {
     if (!open) return;
@@ -106,7 +108,7 @@ function renderContext(kind, callId, args, rest) {
   return {
     before, key,
     context: {
-      args, toolCallId: callId, state: before.state, lastComponent: before.component, cwd: rest.cwd, executionStarted: Boolean(rest.executionStarted),
+      args, toolCallId: callId, state: before.state, lastComponent: before.component, cwd: rest.cwd, executionStarted: Boolean(rest.executionStarted) || partials.has(callId),
       argsComplete: rest.argsComplete ?? true, isPartial: Boolean(rest.isPartial), expanded: Boolean(rest.expanded), showImages: Boolean(rest.showImages),
       isError: Boolean(rest.isError), invalidate: () => ask("ui.invalidateTool", { toolCallId: callId }),
     },

@@ -59,10 +59,10 @@ impl<A: Audience> Driver<A> {
 
     /// An answer ended with `stop`: it is recorded, by way of its handlers where there are some.
     async fn answer_ended(&mut self, mut call: Call, stop: StopReason) {
-        let message = call.answer.message();
-        if !self.has(Stage::MessageEnd) || message.blocks.is_empty() {
+        let told = self.has(Stage::MessageEnd).then(|| call.answer.message());
+        let Some(message) = told.filter(|message| !message.blocks.is_empty()) else {
             return self.keep_answer(call, stop, None, Vec::new()).await;
-        }
+        };
         // The time of handlers is not the model's, and a crash amid them leaves all of it.
         let rest = call.ended();
         if let Err(error) = self.settings.store.keep_inflight(call.request, &rest) {

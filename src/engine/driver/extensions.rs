@@ -6,8 +6,7 @@ use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use super::stage::within;
 use crate::domain::command::LONG_NAME;
-use crate::domain::event::CancelScope;
-use crate::domain::event::PromptMode;
+use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
     NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,

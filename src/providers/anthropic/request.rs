@@ -139,24 +139,16 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
 /// Whether it ends amid calls whose first answer began without a thought: all of them are one turn to the vendor, which has to begin
 /// with one where thinking is on.
 fn answers_unthought(messages: &[WireMessage<'_>]) -> bool {
-    let results = |message: &WireMessage<'_>| {
-        message.content.iter().any(|block| matches!(block.content, Content::ToolResult { .. }))
-    };
-    let is_prompt = |message: &WireMessage<'_>| message.role == Role::User && !results(message);
-    let begins = messages.iter().rposition(is_prompt).map_or(0, |prompt| prompt + 1);
+    let begins = messages.iter().rposition(WireMessage::is_prompt).map_or(0, |prompt| prompt + 1);
     let first = messages.get(begins..).unwrap_or_default().iter().find(|message| message.role == Role::Assistant);
-    let ends_in_calls = messages.last().is_some_and(results);
+    let ends_in_calls = messages.last().is_some_and(WireMessage::holds_results);
     ends_in_calls && first.is_some_and(|first| !first.content.first().is_some_and(Block::is_thinking))
 }
 
 /// The answers that a prompt follows, by their places.
 fn ends_before_prompts(messages: &[WireMessage<'_>]) -> Vec<usize> {
-    let is_prompt = |message: &WireMessage<'_>| {
-        let results = |block: &Block<'_>| matches!(block.content, Content::ToolResult { .. });
-        message.role == Role::User && !message.content.iter().any(results)
-    };
     let pairs = messages.iter().zip(messages.iter().skip(1)).enumerate();
-    pairs.filter(|(_, (answer, next))| answer.role == Role::Assistant && is_prompt(next)).map(|(at, _)| at).collect()
+    pairs.filter(|(_, (answer, next))| answer.role == Role::Assistant && next.is_prompt()).map(|(at, _)| at).collect()
 }
 
 /// Whether the vendor refuses a thought where anything before it is not as it was when it was thought: since 5.1. What stands
@@ -166,6 +158,14 @@ fn binds_thinking(model: &str) -> bool {
 }
 
 impl WireMessage<'_> {
+    fn holds_results(&self) -> bool {
+        self.content.iter().any(|block| matches!(block.content, Content::ToolResult { .. }))
+    }
+
+    fn is_prompt(&self) -> bool {
+        self.role == Role::User && !self.holds_results()
+    }
+
     fn forget_thinking(&mut self) {
         self.content.retain(|block| !block.is_thinking());
     }
@@ -339,6 +339,29 @@ mod tests {
         ] {
             assert_eq!(thinks(model), expected, "{model}");
         }
+    }
+
+    #[test]
+    fn a_budget_to_think_is_asked_for_again_where_the_first_answer_to_the_prompt_began_with_a_thought() {
+        let model = "claude-sonnet-4-5";
+        let thinking = |thought: Option<DomainBlock>| {
+            let first = Message { role: Role::Assistant, blocks: thought.into_iter().chain([call("c")]).collect() };
+            let second = Message { role: Role::Assistant, blocks: vec![call("d")] };
+            let messages = [Message::user("go"), first, result("c"), second, result("d")].map(Arc::new).to_vec();
+            let request = CallRequest {
+                model: model.into(),
+                messages,
+                max_output_tokens: 32_000,
+                thinking: Some(crate::domain::ThinkingLevel::Low),
+                ..CallRequest::default()
+            };
+            let body: Value = serde_json::from_slice(&body(&request).unwrap()).unwrap();
+            body.get("thinking").cloned()
+        };
+        let signature = Some(crate::providers::signature::by(model, "s"));
+        let thought = DomainBlock::Thinking { text: "hm".into(), signature };
+        assert_eq!(thinking(Some(thought)), Some(json!({"type": "enabled", "budget_tokens": 2_048})));
+        assert_eq!(thinking(None), None);
     }
 
     #[test]

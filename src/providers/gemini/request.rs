@@ -115,7 +115,7 @@ pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallE
         tools: if function_declarations.is_empty() { Vec::new() } else { vec![Tools { function_declarations }] },
         generation_config: Generation {
             max_output_tokens: request.max_output_tokens,
-            thinking_config: thinks.then_some(Thinking { include_thoughts: true, level }),
+            thinking_config: (thinks || level.is_some()).then_some(Thinking { include_thoughts: true, level }),
         },
     };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))

@@ -30,7 +30,7 @@ struct Body<'a> {
     input: Vec<Item<'a>>,
 }
 
-/// No `summary` of it is asked for: the vendor refuses that to whoever has not shown it a passport (`Your organization must be
+/// No `summary` of it is asked for: the vendor refuses that to organisations that it has not verified (`Your organization must be
 /// verified to generate reasoning summaries`, 400), and with it the effort.
 #[derive(Serialize)]
 struct Reasoning {
