@@ -134,6 +134,67 @@ export default (pi: any) => {
     assert!(head[1].get("set-cookie").is_none() && head[1].get("x-echo").is_none(), "{head}");
 }
 
+/// Gateways are told by headers whose request it is. A key is neither seen nor set, and no value is kept.
+#[test]
+fn an_extension_sets_headers_of_requests_and_sees_no_key() {
+    let project = own();
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    std::fs::write(
+        file,
+        r#"import fs from "node:fs";
+export default (pi: any) => {
+  pi.registerProvider("openai", { headers: { "x-team": "bread", "x-old": "1", "authorization": "Bearer other" } });
+  pi.on("before_provider_headers", (event: any) => {
+    fs.writeFileSync("headers", JSON.stringify(event.headers));
+    event.headers["X-Session-Id"] = "session 7";
+    event.headers["x-old"] = null;
+    return { headers: { "x-answered": "counts for nothing" } };
+  });
+  pi.on("before_provider_headers", (event: any) => { event.headers.authorization = "Bearer mine"; });
+  pi.on("before_provider_headers", (event: any) => { event.headers["x-seen"] = Object.keys(event.headers).sort().join(" "); });
+};"#,
+    )
+    .unwrap();
+    let server = WireServer::start("Hello.");
+    let (code, told) = at_vendor(&project, &server);
+    assert_eq!(code, 0, "{told}");
+    let seen = std::fs::read_to_string(project.home.project().join("headers")).unwrap();
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    assert_eq!(seen, serde_json::json!({"x-team": "bread", "x-old": "1"}));
+    let [headers] = server.headers().try_into().unwrap();
+    let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+    assert_eq!(header("x-session-id").as_deref(), Some("session 7"));
+    assert_eq!(header("x-seen").as_deref(), Some("x-session-id x-team"));
+    assert_eq!(header("x-team").as_deref(), Some("bread"));
+    assert_eq!((header("x-old"), header("x-answered")), (None, None));
+    assert_eq!(header("authorization"), Some(format!("Bearer {}", wire_server::KEY)));
+    // What became of it is told by name, and what was set is kept nowhere.
+    let threads = project.home.project().join(".ai/agent/threads");
+    let thread = std::fs::read_dir(threads).unwrap().next().unwrap().unwrap().path();
+    let id = thread.file_name().unwrap().to_str().unwrap().to_owned();
+    let told = serde_json::to_string(&project.events(&id)).unwrap();
+    assert!(told.contains("it set the header `authorization`, which the provider itself sends"), "{told}");
+    let steps = project.of_request(&id);
+    assert_eq!(steps.len(), 3, "{steps:?}");
+    let ai = project.home.project().join(".ai");
+    let holds = |path: &std::path::Path| {
+        std::fs::read(path).is_ok_and(|bytes| bytes.windows(9).any(|window| window == b"session 7"))
+    };
+    let (mut folders, mut files) = (vec![ai], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                assert!(!holds(&path), "{}", path.display());
+            }
+        }
+    }
+    assert!(files > 5, "{files} files");
+}
+
 /// Its prompts would go to the vendor, and not where the extension would have them.
 #[test]
 fn a_provider_that_is_built_in_is_not_asked_while_an_extension_describes_it_with_a_mistake() {

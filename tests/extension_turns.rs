@@ -44,6 +44,16 @@ export default (pi: any) => {
     const kept = ctx.sessionManager.getBranch().filter((entry: any) => entry.message?.role === "toolResult");
     told("turn", event.toolResults[0].details, kept[0]?.message.details);
   });
+  pi.on("context", (event: any) => {
+    const result = event.messages.find((message: any) => message.role === "toolResult");
+    if (!result) return;
+    told("context", result.details);
+    return { messages: event.messages.map((message: any) => message === result ? { ...result, content: [{ type: "text", text: "less" }], details: { n: 3 } } : message) };
+  });
+  pi.on("context", (event: any) => {
+    const result = event.messages.find((message: any) => message.role === "toolResult");
+    if (result) told("again", result.details);
+  });
   pi.on("session_shutdown", (event: any) => told("over", event.reason));
 };"#;
     let project = Project::with("", &replies("st"));
@@ -58,6 +68,8 @@ export default (pi: any) => {
             r#""result" {"n":7} "builtin" "string""#,
             r#""end" {"n":99}"#,
             r#""turn" {"n":99} {"n":99}"#,
+            r#""context" {"n":99}"#,
+            r#""again" {"n":3}"#,
             r#""over" "quit""#
         ],
         "{:?}",

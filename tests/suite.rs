@@ -29,6 +29,7 @@ mod extension_drawing;
 mod extension_examples;
 mod extension_hostile;
 mod extension_logins;
+mod extension_looks;
 mod extension_network;
 mod extension_packages;
 mod extension_programs;

@@ -273,6 +273,7 @@ async fn ask(socket: &Path, command: Command) {
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
             | FromWorker::Suggested { .. }
+            | FromWorker::Typed { .. }
             | FromWorker::Refused { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Event { .. }

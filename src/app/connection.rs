@@ -220,6 +220,7 @@ impl Link {
                 | FromWorker::Preview { .. }
                 | FromWorker::Drawn { .. }
                 | FromWorker::Suggested { .. }
+                | FromWorker::Typed { .. }
                 | FromWorker::State(_) => {}
             }
             self.tell(Message::Worker(self.thread_id.clone(), message)).await;

@@ -234,6 +234,7 @@ impl EffectRunner {
             }
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::Draw { id, to_draw } => self.ask_extensions(ToWorker::Draw { id, to_draw }),
+            Effect::HearTyped { id, data } => self.ask_extensions(ToWorker::Typed { id, data }),
             Effect::Complete { id, draft } => self.ask_extensions(ToWorker::Complete { id, draft }),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),

@@ -156,13 +156,13 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let (sender, mut changed) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
     fault::asked().into_iter().for_each(fault::happen);
-    let (mut second, mut code) = (None, ExitCode::SUCCESS);
+    let (mut second, mut beat, mut code) = (None, None, ExitCode::SUCCESS);
     // The first second is full of work that nothing here awaits.
     let mut rest = Rest::since(Instant::now());
     drop(foreground);
 
     while !app.model.quitting {
-        let armed = app.model.arms_at().map(|at| Instant::now() + Duration::from_millis(at.since(now())));
+        let armed = app.model.wakes_at().map(|at| Instant::now() + Duration::from_millis(at.since(now())));
         tokio::select! {
             biased; // top to bottom: leave, listen, draw, work
             number = shutdown.signalled() => {
@@ -202,13 +202,14 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.take_in(news, &mut guard)?;
             }
-            () = until(armed) => app.update(Message::ApprovalArmed),
+            () = until(armed) => app.update(Message::Woken),
             () = until(app.pacer.mends_at()) => app.mend(&mut screen),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();
                 app.update(Message::Second);
             }
+            () = until(beat) => beat = app.beat(),
             () = until(rest.due) => {
                 rest.give_back(Instant::now(), || app.draw(&mut screen))?;
                 continue;
@@ -220,6 +221,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
             shutdown.without_interrupt(app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input)).await?;
         }
         app.show_changes();
+        beat = app.model.beats_every().map(|wait| beat.unwrap_or_else(|| Instant::now() + wait));
         second = app.model.shows_time().then(|| second.unwrap_or_else(|| Instant::now() + Duration::from_secs(1)));
     }
 
@@ -286,6 +288,12 @@ impl App {
             told: setup.problems.iter().map(ToString::to_string).collect(),
             model,
         }
+    }
+
+    /// The next mark of an extension stands; when the one after it does is not known yet.
+    fn beat(&mut self) -> Option<Instant> {
+        self.update(Message::Beat);
+        None
     }
 
     /// Asks for a frame where something changed.

@@ -303,6 +303,7 @@ impl Attached {
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
             | FromWorker::Suggested { .. }
+            | FromWorker::Typed { .. }
             | FromWorker::State(_)
             | FromWorker::ToolOutputSoFar { .. }
             | FromWorker::Lagged { .. }

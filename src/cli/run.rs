@@ -517,6 +517,7 @@ async fn watch(
                 | FromWorker::Preview { .. }
                 | FromWorker::Drawn { .. }
                 | FromWorker::Suggested { .. }
+                | FromWorker::Typed { .. }
                 | FromWorker::Lagged { .. },
             ) => {}
         }

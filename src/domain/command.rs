@@ -5,8 +5,8 @@ use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, DialogReply, DrawnKinds, Foreground, FrozenRequest, Gesture, Image,
-    LayerChange, Limits, ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown, Status,
-    Suggested, ThreadId, ThreadKind, ToAttach, TodoList, Tokens, Waiting,
+    LayerChange, Limits, Looks, ModelRef, Moved, NumberedText, OfferedShortcut, OpenComponent, OpenDialog, Shown,
+    Status, Suggested, ThreadId, ThreadKind, ToAttach, TodoList, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -325,6 +325,9 @@ pub struct OfExtensions {
     /// What of the conversation they draw.
     #[serde(default, skip_serializing_if = "DrawnKinds::is_none")]
     pub drawn: DrawnKinds,
+    /// How they have the thread shown.
+    #[serde(default, skip_serializing_if = "Looks::are_own")]
+    pub looks: Looks,
 }
 
 /// A command that an extension offers.

@@ -184,6 +184,75 @@ impl DrawnKinds {
     }
 }
 
+/// How extensions have a thread shown, where that is not the screen's own way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looks {
+    /// What stands before the word for what the thread does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indicator: Option<Indicator>,
+    /// What the thread does is left out while a model is waited for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_working: bool,
+    /// What a folded thought is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thought_label: Option<String>,
+    /// Whether details are shown in full, as one wished last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfolds: Option<NumberedWish>,
+    /// They are asked about each key before the screen does anything with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hears_keys: bool,
+}
+
+/// Marks that stand in turn at one place; with none nothing stands there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Indicator {
+    pub frames: Vec<String>,
+    /// How long each stands.
+    pub interval_ms: u64,
+}
+
+/// A wish that is to be followed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedWish {
+    /// Counts from 1 in the process that wishes.
+    pub number: u64,
+    pub wish: bool,
+}
+
+/// One change of [`Looks`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    Indicator(Option<Indicator>),
+    HidesWorking(bool),
+    ThoughtLabel(Option<String>),
+    Unfolds(bool),
+    HearsKeys(bool),
+    /// The screen's own way, as for extensions that begin again.
+    Own,
+}
+
+impl Looks {
+    #[must_use]
+    pub fn are_own(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn change(&mut self, look: Look) {
+        match look {
+            Look::Indicator(indicator) => self.indicator = indicator,
+            Look::HidesWorking(hides) => self.hides_working = hides,
+            Look::ThoughtLabel(label) => self.thought_label = label,
+            Look::Unfolds(wish) => {
+                let number = self.unfolds.map_or(0, |before| before.number) + 1;
+                self.unfolds = Some(NumberedWish { number, wish });
+            }
+            Look::HearsKeys(hears) => self.hears_keys = hears,
+            Look::Own => *self = Self { unfolds: self.unfolds, ..Self::default() },
+        }
+    }
+}
+
 /// What a person does that extensions are to know of at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "does", rename_all = "snake_case")]
@@ -203,6 +272,10 @@ pub enum Gesture {
     Resize(ScreenSize),
     /// The screen can show these themes from here on, and shows one of them.
     Themes(Themes),
+    /// The draft is this from here on.
+    Draft { text: String },
+    /// Details are shown in full from here on, or folded.
+    Unfold { open: bool },
 }
 
 /// A key that runs something of an extension.
@@ -211,4 +284,43 @@ pub struct OfferedShortcut {
     /// As extensions write it: `ctrl+x`.
     pub key: String,
     pub about: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_gesture_and_look_comes_back_as_it_was_sent() {
+        let screen = ScreenSize { columns: 80, rows: 24, inner: 78 };
+        for gesture in [
+            Gesture::Type { component: 1, data: "x".to_owned(), by: "s".to_owned() },
+            Gesture::Write { component: 1, text: "x".to_owned() },
+            Gesture::Close { component: 1 },
+            Gesture::Resize(screen),
+            Gesture::Themes(Themes::default()),
+            Gesture::Draft { text: "x\ny".to_owned() },
+            Gesture::Unfold { open: true },
+        ] {
+            let sent = serde_json::to_string(&gesture).unwrap();
+            assert_eq!(serde_json::from_str::<Gesture>(&sent).unwrap(), gesture, "{sent}");
+        }
+        let mut looks = Looks::default();
+        assert!(looks.are_own());
+        for look in [
+            Look::Indicator(Some(Indicator { frames: vec!["x".to_owned()], interval_ms: 80 })),
+            Look::HidesWorking(true),
+            Look::ThoughtLabel(Some("musing".to_owned())),
+            Look::Unfolds(true),
+            Look::HearsKeys(true),
+        ] {
+            looks.change(look);
+            let sent = serde_json::to_string(&looks).unwrap();
+            assert_eq!(serde_json::from_str::<Looks>(&sent).unwrap(), looks, "{sent}");
+            assert!(!looks.are_own());
+        }
+        looks.change(Look::Own);
+        // A wish is not made again.
+        assert_eq!(looks, Looks { unfolds: Some(NumberedWish { number: 1, wish: true }), ..Looks::default() });
+    }
 }

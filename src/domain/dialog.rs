@@ -1,7 +1,7 @@
 //! What extensions ask a person, and what they show beside the conversation.
 
 use super::event::Timestamp;
-use super::id::ThreadId;
+use super::id::{ContentHash, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// A question to the person.
@@ -93,9 +93,21 @@ impl OpenDialog {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggested {
     pub text: NumberedText,
-    /// Where the cursor stands, as if it had been pasted; before what is written otherwise.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub pasted: bool,
+    #[serde(default)]
+    pub how: Putting,
+}
+
+/// How a text of an extension is put into the draft.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Putting {
+    /// Before what is written there.
+    #[default]
+    Before,
+    /// Where the cursor stands, as if it had been pasted.
+    Pasted,
+    /// In the place of the draft that the extension has read; before what is written, where that is another by now.
+    Instead(ContentHash),
 }
 
 /// A text of an extension that is to be taken once: for the draft, or to call the person.

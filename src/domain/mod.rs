@@ -21,6 +21,7 @@ pub mod event;
 pub mod extension_entry;
 pub mod foreground;
 pub mod frozen_request;
+pub mod headers;
 pub mod hook_fields;
 pub mod hook_step;
 pub mod id;
@@ -71,12 +72,12 @@ pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, Leaving, OfExtensions, OfferedCommand, State, Successor};
 pub use completing::{DraftEdit, ExtensionCompletion, OwnCompletion, Suggestion, ToComplete};
 pub use component::{
-    CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, NumberedAct, OfferedShortcut,
-    OpenComponent, ScreenSize, Spot, Themes, ToDraw,
+    CustomEntry, Drawable, Drawing, DrawnKinds, Editor, EditorAct, Gesture, Indicator, Look, Looks, NumberedAct,
+    NumberedWish, OfferedShortcut, OpenComponent, ScreenSize, Spot, Themes, ToDraw,
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Shown, ShownPlace, Suggested};
+pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Putting, Shown, ShownPlace, Suggested};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,
@@ -84,6 +85,7 @@ pub use event::{
 pub use extension_entry::ExtensionEntry;
 pub use foreground::{Foreground, ForegroundProgram};
 pub use frozen_request::{FrozenRequest, FrozenTool, HistoryEdits};
+pub use headers::{HeaderEdits, OpenHeaders};
 pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;

@@ -37,6 +37,8 @@ pub enum Stage {
     TurnStart,
     /// Before each call: the messages of the conversation.
     Context,
+    /// Before each call: the headers with which it goes.
+    BeforeProviderHeaders,
     /// Before each call: the request in its provider's form.
     BeforeProviderRequest,
     MessageStart,
@@ -121,6 +123,7 @@ impl Stage {
             Self::Input
             | Self::BeforeAgentStart
             | Self::Context
+            | Self::BeforeProviderHeaders
             | Self::BeforeProviderRequest
             | Self::MessageEnd
             | Self::ToolResult => Merge::Chain,
@@ -158,7 +161,8 @@ impl Stage {
     /// Whether the pipeline can stand still there.
     #[must_use]
     pub fn pauses(self) -> bool {
-        !matches!(self.merge(), Merge::Fixed | Merge::Observe)
+        // Values of headers are kept nowhere, so there is nothing to be looked at.
+        !matches!(self.merge(), Merge::Fixed | Merge::Observe) && self != Self::BeforeProviderHeaders
     }
 
     /// What is on its way there, for people.
@@ -168,6 +172,7 @@ impl Stage {
             Self::Input => "What you typed, before anything is made of it.",
             Self::BeforeAgentStart => "Once for each prompt: messages that go along with it, and the system text.",
             Self::Context => "Before each call of the model: the messages of the conversation.",
+            Self::BeforeProviderHeaders => "Before each call of the model: the headers with which it goes.",
             Self::BeforeProviderRequest => "Before each call of the model: the request in its provider's form.",
             Self::MessageEnd => "An answer has arrived: what is kept of it. Of other messages handlers are only told.",
             Self::ToolCall => "Before a tool runs: its arguments.",

@@ -266,10 +266,11 @@ fn read(map: &Map<String, Value>, space: Space, place: &mut Place<'_>) -> Option
 }
 
 /// What stages take; one that is not listed only watches, so it takes a command.
-const TAKES: [(Stage, &[&str]); 8] = [
+const TAKES: [(Stage, &[&str]); 9] = [
     (Stage::Input, &["prepend", "append", "replace", "handled", COMMAND]),
     (Stage::BeforeAgentStart, &["prepend", "append", "replace", "knowledge", "message", COMMAND]),
     (Stage::Context, &["replace", "knowledge", "message", "keep_last", COMMAND]),
+    (Stage::BeforeProviderHeaders, &[COMMAND]),
     (Stage::BeforeProviderRequest, &["set", COMMAND]),
     (Stage::MessageEnd, &["prepend", "append", "replace", COMMAND]),
     (Stage::ToolCall, &["block", "set", COMMAND]),

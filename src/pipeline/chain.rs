@@ -5,8 +5,9 @@ use super::compact::Compact;
 use super::messages;
 use super::payload::Paid;
 use crate::domain::stage_value::same_messages;
-use crate::domain::{CallId, CustomMessage, Image, Message, Messages, Stage, StageValue, ToolCall};
+use crate::domain::{CallId, CustomMessage, Image, Message, Messages, OpenHeaders, Stage, StageValue, ToolCall};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// See the module.
@@ -32,6 +33,12 @@ pub enum Chain {
     },
     Context {
         messages: Arc<Messages>,
+    },
+    BeforeProviderHeaders {
+        /// By their names in small letters.
+        headers: BTreeMap<String, String>,
+        /// The name under which the key travels.
+        key: Option<String>,
     },
     BeforeProviderRequest {
         payload: Value,
@@ -68,6 +75,10 @@ pub enum Chain {
 /// What a call that a handler blocked without a word is answered with.
 const BLOCKED: &str = "Tool execution was blocked";
 
+/// Headers that handlers may set, and bytes of the value of each.
+const MOST_HEADERS: usize = 100;
+const LONGEST_HEADER: usize = 8 << 10;
+
 impl Chain {
     #[must_use]
     pub fn stage(&self) -> Stage {
@@ -75,6 +86,7 @@ impl Chain {
             Self::Input { .. } => Stage::Input,
             Self::BeforeAgentStart { .. } => Stage::BeforeAgentStart,
             Self::Context { .. } => Stage::Context,
+            Self::BeforeProviderHeaders { .. } => Stage::BeforeProviderHeaders,
             Self::BeforeProviderRequest { .. } => Stage::BeforeProviderRequest,
             Self::MessageEnd { .. } => Stage::MessageEnd,
             Self::ToolCall { .. } => Stage::ToolCall,
@@ -105,6 +117,7 @@ impl Chain {
                 Self::BeforeAgentStart { prompt, images: Vec::new(), base, system: None, messages: Vec::new() }
             }
             Stage::Context => Self::Context { messages: Arc::default() },
+            Stage::BeforeProviderHeaders => Self::BeforeProviderHeaders { headers: BTreeMap::new(), key: None },
             Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null, paid: None },
             Stage::ToolCall => Self::ToolCall { call: call(), blocked: None, terminates: false },
             Stage::ToolResult => Self::ToolResult {
@@ -171,6 +184,7 @@ impl Chain {
                 json!({"prompt": prompt, "images": images_of(images).collect::<Vec<_>>(), "systemPrompt": system})
             }
             Self::Context { messages } => return StageValue::Messages(Arc::clone(messages)),
+            Self::BeforeProviderHeaders { headers, .. } => json!({"headers": headers}),
             Self::BeforeProviderRequest { payload, .. } => json!({"payload": payload}),
             Self::ToolCall { call, .. } => {
                 json!({"toolCallId": call.call_id.0, "toolName": call.tool, "input": call.input})
@@ -225,6 +239,7 @@ impl Chain {
                 Some(Value::Array(list)) => self.merge_messages(&shared(list)),
                 Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
             },
+            Self::BeforeProviderHeaders { headers, key } => headed(map, headers, key.as_deref()),
             Self::ToolCall { call, blocked, terminates } => called(map, call, (blocked, terminates)),
             Self::ToolResult { text, details, error, images, .. } => result(map, (text, images), details, error),
             Self::MessageEnd { answer, .. } => answered(map, answer),
@@ -281,6 +296,9 @@ impl Chain {
                 paid.as_ref().map_or(Ok(()), |paid| paid.allows(now))?;
                 now.clone_into(payload);
             }
+            Self::BeforeProviderHeaders { headers, key } => {
+                headed(map, headers, key.as_deref())?;
+            }
             Self::ToolCall { call, .. } => {
                 let input = map.get("input").filter(|input| input.is_object()).ok_or("`input` must be an object")?;
                 input.clone_into(&mut call.input);
@@ -297,6 +315,51 @@ impl Chain {
         }
         Ok(())
     }
+}
+
+/// Other headers: what is missing among them or null is not sent. They say neither who asks nor how the request is to be read.
+fn headed(
+    map: &Map<String, Value>,
+    headers: &mut BTreeMap<String, String>,
+    key: Option<&str>,
+) -> Result<Merged, String> {
+    let given = match map.get("headers") {
+        None | Some(Value::Null) => return Ok(Merged::Unchanged),
+        Some(Value::Object(given)) => given,
+        Some(other) => return Err(format!("headers is {}, where an object is expected", shown(other))),
+    };
+    let mut now = BTreeMap::new();
+    for (name, value) in given {
+        let name = name.to_ascii_lowercase();
+        if OpenHeaders::is_closed(&name) || key.is_some_and(|key| key == name) {
+            return Err(format!("it set the header `{name}`, which the provider itself sends"));
+        }
+        if !is_name(&name) {
+            return Err(format!("`{}` is no name of a header", name.escape_default()));
+        }
+        let value = match value {
+            Value::Null => continue,
+            Value::String(value) => value.clone(),
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            Value::Array(_) | Value::Object(_) => return Err(format!("the header `{name}` is no text")),
+        };
+        if value.len() > LONGEST_HEADER || !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+            return Err(format!("the value of the header `{name}` cannot be sent: it has to be one line of ASCII"));
+        }
+        now.insert(name, value);
+    }
+    if now.len() > MOST_HEADERS {
+        return Err(format!("it set more than {MOST_HEADERS} headers"));
+    }
+    let changed = *headers != now;
+    *headers = now;
+    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+}
+
+/// Whether a header can be called so: the letters of a token in RFC 9110.
+fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.len() <= 200 && name.bytes().all(is_letter)
 }
 
 /// Another content of an answer. What it calls stays: that is changed where a call is guarded, which everybody who guards sees.

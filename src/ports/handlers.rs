@@ -155,6 +155,11 @@ pub trait Handlers: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// What becomes of something that a person typed at a terminal, before the screen does anything with it; none where one took it.
+    fn typed(&self, data: String) -> Waiting<'_, Option<String>> {
+        Box::pin(std::future::ready(Some(data)))
+    }
+
     /// Whether somebody wants to be asked before a person leaves the thread.
     fn guards_leaving(&self) -> bool {
         false

@@ -24,7 +24,7 @@ pub use executor::{Executor, ExecutorError, ThreadSpec};
 pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHandlers, NotExpanded};
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{
-    CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream, ResponseHead, ResponseWatch,
+    Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream, ResponseHead, ResponseWatch,
 };
 pub use store::{StoreError, ThreadStore};
 pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess};

@@ -4,7 +4,9 @@
 //! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, ContentHash, Message, SentBody, ThinkingLevel, Tokens, ToolSpec, Usage, WireForm};
+use crate::domain::{
+    CallId, ContentHash, HeaderEdits, Message, OpenHeaders, SentBody, ThinkingLevel, Tokens, ToolSpec, Usage, WireForm,
+};
 use futures_util::stream::{self, Stream};
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
@@ -55,6 +57,14 @@ pub struct EncodedRequest {
     pub form: WireForm,
     /// The body, as it goes over the wire.
     pub body: Vec<u8>,
+    pub beside: Beside,
+}
+
+/// What goes with a request beside its body, where it goes over HTTP.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// What handlers made of its headers.
+    pub headers: HeaderEdits,
     /// Who wants to know how the provider begins to answer.
     pub watch: Option<ResponseWatch>,
 }
@@ -117,6 +127,11 @@ pub trait Provider: Send + Sync {
 
     /// Where it is reached, for the request record; never holds a key.
     fn endpoint(&self) -> String;
+
+    /// The headers that somebody wrote for requests to it.
+    fn headers(&self) -> OpenHeaders {
+        OpenHeaders::default()
+    }
 
     /// Asks how many tokens `request` is, without answering it. None where there is no way to ask.
     fn count(&self, _request: CallRequest) -> Option<Counting> {

@@ -3,8 +3,8 @@
 use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Message, ModelRef, Money, MoveTo, OpenComponent,
-    Shown, ToolSpec, Usage,
+    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Look, Message, ModelRef, Money, MoveTo,
+    OpenComponent, Putting, Shown, ToolSpec, Usage,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -52,6 +52,9 @@ pub trait ThreadAccess: Send + Sync {
     /// Has whoever looks at the thread see it in this theme.
     fn choose_theme(&self, name: String);
 
+    /// Changes how whoever looks at the thread sees it.
+    fn look(&self, look: Look);
+
     /// Tells people something, once.
     fn notice(&self, text: String);
 
@@ -67,8 +70,8 @@ pub trait ThreadAccess: Send + Sync {
     /// Puts a text on the clipboard of whoever looks at the thread.
     fn copy(&self, text: String);
 
-    /// Puts a text into the draft of whoever looks at the thread: as if they had pasted it, or before what is written.
-    fn suggest(&self, text: String, pasted: bool);
+    /// Puts a text into the draft of whoever looks at the thread.
+    fn suggest(&self, text: String, how: Putting);
 
     /// Leaves something in the log. In the log once this is over, unless the thread ends before.
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()>;

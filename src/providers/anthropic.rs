@@ -8,9 +8,10 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, count, encode};
+use crate::domain::OpenHeaders;
 use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
+use crate::ports::{Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ impl Anthropic {
         // A version that the site asks for replaces the usual one.
         headers.extend(self.site.request_headers(Auth::Header(HeaderName::from_static("x-api-key")))?);
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
     }
 }
 
@@ -68,6 +69,10 @@ impl Provider for Anthropic {
         }))
     }
 
+    fn headers(&self) -> OpenHeaders {
+        self.site.open_headers(&Auth::Header(HeaderName::from_static("x-api-key")))
+    }
+
     fn form(&self) -> WireForm {
         WireForm::Anthropic
     }
@@ -76,10 +81,10 @@ impl Provider for Anthropic {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), watch);
+        let asked = (request.model.clone(), beside);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

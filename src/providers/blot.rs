@@ -5,6 +5,7 @@
 //! pieces, and in base64 too. Text is passed on at once; only an ending of [`HELD_FROM`] letters and more that stands in
 //! the key waits for the next piece. Less than a run says nothing: keys of one vendor begin alike.
 
+use crate::domain::OpenHeaders;
 use crate::domain::WireForm;
 use crate::domain::event::{CallError, StopReason};
 use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
@@ -220,6 +221,10 @@ impl Provider for Blotted {
 
     fn endpoint(&self) -> String {
         self.inner.endpoint()
+    }
+
+    fn headers(&self) -> OpenHeaders {
+        self.inner.headers()
     }
 
     fn count(&self, request: CallRequest) -> Option<Counting> {

@@ -45,6 +45,8 @@ pub struct ModelInfo {
     tools: Option<ToolForm>,
     /// Whether it takes images.
     images: Option<bool>,
+    /// Whether it thinks at a level that it is asked for.
+    thinking: Option<bool>,
 }
 
 /// US dollars for a million tokens, as vendors print them.
@@ -151,12 +153,13 @@ impl Catalog {
             info.fill(ModelInfo {
                 window: part.window,
                 images: part.images,
+                thinking: part.thinking,
                 max_output: price.and_then(|price| price.max_output),
                 price: price.map(|price| Prices {
                     input: price.input,
                     output: price.output,
-                    cache_read: None,
-                    cache_write: None,
+                    cache_read: price.cache_read,
+                    cache_write: price.cache_write,
                     long: None,
                 }),
                 ..ModelInfo::default()
@@ -196,6 +199,7 @@ impl ModelInfo {
         self.price = self.price.or(other.price);
         self.tools = self.tools.or(other.tools);
         self.images = self.images.or(other.images);
+        self.thinking = self.thinking.or(other.thinking);
     }
 
     fn is_something(&self) -> bool {
@@ -204,6 +208,7 @@ impl ModelInfo {
             || self.max_output.is_some()
             || self.price.is_some()
             || self.images.is_some()
+            || self.thinking.is_some()
     }
 
     /// Tokens that prompt and answer together may take.
@@ -218,10 +223,19 @@ impl ModelInfo {
         self.tools.unwrap_or_default()
     }
 
-    /// US dollars for a million tokens of input and of output.
+    /// US dollars for a million tokens of input, of output, of what is read from a cache and of what is written to it.
     #[must_use]
-    pub fn dollars(&self) -> Option<(f64, f64)> {
-        self.price.map(|price| (price.input, price.output))
+    pub fn dollars(&self) -> Option<[f64; 4]> {
+        let price = self.price?;
+        let cache = |price: Option<f64>, usual| price.unwrap_or(usual);
+        let (read, write) = (cache(price.cache_read, price.input), cache(price.cache_write, price.input));
+        Some([price.input, price.output, read, write])
+    }
+
+    /// Whether its provider's file says that it thinks at a level that it is asked for.
+    #[must_use]
+    pub fn thinks(&self) -> Option<bool> {
+        self.thinking
     }
 
     /// The price of `usage`, each class rounded up to a millionth of a dollar; `None` when the price is not known.
@@ -337,7 +351,7 @@ mod tests {
         ]);
         let look = |model: &str| catalog.lookup(&model.parse().unwrap()).unwrap();
         let haiku = look("anthropic/claude-haiku-4-5");
-        assert_eq!((haiku.window(), haiku.dollars(), haiku.max_output), (Some(Tokens(111)), Some((9.0, 9.0)), Some(5)));
+        assert_eq!((haiku.window(), haiku.dollars(), haiku.max_output), (Some(Tokens(111)), Some([9.0; 4]), Some(5)));
         let listed = lookup("openai/gpt-4o").unwrap();
         assert_eq!(look("openai/gpt-4o"), listed);
         assert_eq!((look("openai/unlisted").window(), look("openai/unlisted").dollars()), (Some(Tokens(444)), None));

@@ -6,7 +6,7 @@
 use super::turns::{Part, Turn, turns};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
 use crate::domain::{CallId, Role, ThinkingLevel, Tokens, Usage, WireForm};
-use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderEvent, ProviderStream};
+use crate::ports::{Beside, CallRequest, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use crate::providers::classify;
 use futures_util::{Stream, StreamExt as _, stream};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -114,7 +114,12 @@ impl Provider for FromExtension {
     }
 
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
-        Ok(EncodedRequest { body: body(&request)?, form: self.form(), request: Arc::new(request), watch: None })
+        Ok(EncodedRequest {
+            body: body(&request)?,
+            form: self.form(),
+            request: Arc::new(request),
+            beside: Beside::default(),
+        })
     }
 
     fn send(&self, request: EncodedRequest) -> ProviderStream {
@@ -127,6 +132,9 @@ impl Provider for FromExtension {
         given["provider"] = self.name.clone().into();
         if let Some(key) = &self.key {
             given["options"]["apiKey"] = key.expose_secret().into();
+        }
+        for (name, value) in request.beside.headers {
+            given["options"]["headers"][name] = value.map_or(Value::Null, Value::from);
         }
         let events = streams.stream(self.path.clone(), given);
         let answer = Answer { calls_before: request.request.next_call(), ..Answer::default() };

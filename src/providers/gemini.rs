@@ -9,9 +9,10 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, count, encode};
+use crate::domain::OpenHeaders;
 use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
+use crate::ports::{Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use std::sync::Arc;
@@ -56,7 +57,7 @@ impl Gemini {
         let mut url = self.url(model, "streamGenerateContent");
         url.query_pairs_mut().append_pair("alt", "sse");
         let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
-        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
     }
 }
 
@@ -88,6 +89,10 @@ impl Provider for Gemini {
         }))
     }
 
+    fn headers(&self) -> OpenHeaders {
+        self.site.open_headers(&Auth::Header(HeaderName::from_static("x-goog-api-key")))
+    }
+
     fn form(&self) -> WireForm {
         WireForm::Gemini
     }
@@ -96,10 +101,10 @@ impl Provider for Gemini {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), watch);
+        let asked = (request.model.clone(), beside);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

@@ -11,7 +11,7 @@ use super::pause;
 use super::proxy::Proxies;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::tls;
-use crate::ports::{Clock, ResponseHead, ResponseWatch, SystemClock};
+use crate::ports::{Beside, Clock, ResponseHead, ResponseWatch, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, SET_COOKIE,
@@ -59,8 +59,7 @@ pub(crate) struct Post {
     /// Blotted out of whatever comes back as an error.
     pub(crate) key: Option<SecretString>,
     pub(crate) body: Vec<u8>,
-    /// Told how the answer begins.
-    pub(crate) watch: Option<ResponseWatch>,
+    pub(crate) beside: Beside,
 }
 
 impl Http {
@@ -106,7 +105,7 @@ impl Http {
     /// When nothing can be sent at all.
     pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
         let Line { client, network } = self.line()?;
-        let (place, key, watch) = (place(&post.url), post.key.clone(), post.watch.clone());
+        let (place, key, watch) = (place(&post.url), post.key.clone(), post.beside.watch.clone());
         let request = prepared(client, post, "text/event-stream");
         Ok(network.stream(open(request, place, (key, watch), self.silence)))
     }
@@ -145,6 +144,18 @@ fn prepared(client: &Client, post: Post, accepts: &'static str) -> RequestBuilde
     let mut headers = HeaderMap::new();
     for (name, value) in post.headers {
         headers.insert(name, value);
+    }
+    for (name, value) in post.beside.headers {
+        let Ok(name) = name.parse::<HeaderName>() else { continue };
+        // A key is the provider's own matter.
+        if headers.get(&name).is_some_and(HeaderValue::is_sensitive) {
+            continue;
+        }
+        match value.map(|value| HeaderValue::from_str(&value)) {
+            Some(Ok(value)) => drop(headers.insert(name, value)),
+            Some(Err(_)) => {}
+            None => drop(headers.remove(name)),
+        }
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(ACCEPT, HeaderValue::from_static(accepts));

@@ -8,9 +8,10 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, encode};
+use crate::domain::OpenHeaders;
 use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
+use crate::ports::{Beside, CallRequest, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ impl OpenAiChat {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, watch: None })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
     }
 }
 
@@ -67,6 +68,10 @@ impl Provider for OpenAiChat {
 
     fn endpoint(&self) -> String {
         http::place(&self.url)
+    }
+
+    fn headers(&self) -> OpenHeaders {
+        self.site.open_headers(&Auth::Bearer)
     }
 
     fn form(&self) -> WireForm {
@@ -80,10 +85,10 @@ impl Provider for OpenAiChat {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, watch, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), watch);
+        let asked = (request.model.clone(), beside);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

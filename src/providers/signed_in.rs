@@ -2,6 +2,7 @@
 //!
 //! [`SignedIn`] stands before a provider. What it writes holds no key, so it is written without one.
 
+use crate::domain::OpenHeaders;
 use crate::domain::WireForm;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::tools::Waiting;
@@ -84,6 +85,10 @@ impl Provider for SignedIn {
 
     fn endpoint(&self) -> String {
         self.shown.endpoint()
+    }
+
+    fn headers(&self) -> OpenHeaders {
+        self.shown.headers()
     }
 
     fn count(&self, request: CallRequest) -> Option<Counting> {

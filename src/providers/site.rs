@@ -1,6 +1,7 @@
 //! A place that answers: its address, its key, and what every request to it carries.
 
 use super::http;
+use crate::domain::OpenHeaders;
 use crate::domain::event::CallError;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -51,6 +52,19 @@ impl Site {
         let path = format!("{}{ending}{path}", base.strip_suffix(ending).unwrap_or(base));
         url.set_path(&path);
         url
+    }
+
+    /// What handlers may see and change of them, where the wire form sends keys by `usual`.
+    pub(crate) fn open_headers(&self, usual: &Auth) -> OpenHeaders {
+        let told = self.headers.iter().filter_map(|(name, value)| {
+            let open = !OpenHeaders::is_closed(name.as_str()) && !value.is_sensitive();
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())).filter(|_| open)
+        });
+        let key = match self.auth.as_ref().unwrap_or(usual) {
+            Auth::Bearer => AUTHORIZATION,
+            Auth::Header(name) => name.clone(),
+        };
+        OpenHeaders { told: told.collect(), key: Some(key.as_str().to_owned()) }
     }
 
     /// The headers of a request whose wire form sends keys by `usual`.

@@ -6,7 +6,7 @@
 mod parser;
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{Block, ContentHash, Message, ToolCall, ToolSpec, WireForm};
+use crate::domain::{Block, ContentHash, Message, OpenHeaders, ToolCall, ToolSpec, WireForm};
 use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use futures_util::stream::{self, StreamExt};
 use parser::Parser;
@@ -39,6 +39,10 @@ impl Provider for TextCalls {
 
     fn endpoint(&self) -> String {
         self.inner.endpoint()
+    }
+
+    fn headers(&self) -> OpenHeaders {
+        self.inner.headers()
     }
 
     fn count(&self, request: CallRequest) -> Option<Counting> {

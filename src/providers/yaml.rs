@@ -77,6 +77,8 @@ pub struct Part {
     pub window: Option<u64>,
     /// Whether its models take images.
     pub images: Option<bool>,
+    /// Whether they think at a level that they are asked for.
+    pub thinking: Option<bool>,
     pub prices: Vec<Price>,
 }
 
@@ -86,6 +88,9 @@ pub struct Price {
     pub model: String,
     pub input: f64,
     pub output: f64,
+    /// What is read from a cache and written to it; as any input without.
+    pub cache_read: Option<f64>,
+    pub cache_write: Option<f64>,
     pub max_output: Option<u64>,
 }
 
@@ -275,7 +280,14 @@ impl Reader<'_> {
             let dollars = |name: &str| price.get(name).and_then(Value::as_f64).filter(|price| *price >= 0.0);
             if let (Some(input), Some(output)) = (dollars("input"), dollars("output")) {
                 let max_output = price.get("max_output_tokens").and_then(Value::as_u64);
-                prices.push(Price { model, input, output, max_output });
+                let (cache_read, cache_write) = (dollars("cache_read"), dollars("cache_write"));
+                for name in ["cache_read", "cache_write"] {
+                    if price.get(name).is_some_and(|price| !price.is_null()) && dollars(name).is_none() {
+                        let message = format!("`{name}` of `{model}` is no price");
+                        self.problem(name, &message, "write US dollars for a million tokens, or leave it out");
+                    }
+                }
+                prices.push(Price { model, input, output, cache_read, cache_write, max_output });
             } else {
                 let message = format!("the price of `{model}` is not whole");
                 self.problem(&model, &message, "write `input` and `output` in US dollars for a million tokens");
@@ -301,14 +313,8 @@ impl Reader<'_> {
                 seconds
             }
         };
-        let images = map.get("images").filter(|value| !value.is_null());
-        if images.is_some_and(|value| !value.is_bool()) {
-            self.problem(
-                "images",
-                "`images` is neither true nor false",
-                "write images: true where its models take images",
-            );
-        }
+        let images = self.flag(map, "images", "take images");
+        let thinking = self.flag(map, "thinking", "think at a level that they are asked for");
         Part {
             form,
             base,
@@ -319,9 +325,20 @@ impl Reader<'_> {
             timeout,
             tools,
             window: map.get("context_window").and_then(Value::as_u64),
-            images: images.map(|value| value.as_bool().unwrap_or_default()),
+            images,
+            thinking,
             prices,
         }
+    }
+
+    /// What is said of whether its models do something; what is neither yes nor no is no.
+    fn flag(&mut self, map: &Mapping, name: &str, what: &str) -> Option<bool> {
+        let value = map.get(name).filter(|value| !value.is_null())?;
+        if !value.is_bool() {
+            let message = format!("`{name}` is neither true nor false");
+            self.problem(name, &message, &format!("write {name}: true where its models {what}"));
+        }
+        Some(value.as_bool().unwrap_or_default())
     }
 
     /// The entries of the mapping under `name`, as far as their names are texts.

@@ -1,4 +1,4 @@
-//! Compactions that extensions ask for, and what they are told of one.
+//! Compactions that extensions ask for, and what they are told of one and of the results of calls.
 
 use super::entries::Entries;
 use super::extension_thread::{ExtensionThread, is_idle};
@@ -7,12 +7,24 @@ use crate::extensions::Refusal;
 use crate::ports::ThreadAccess;
 use crate::ports::tools::Waiting;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl ExtensionThread {
     /// The last compaction in the log.
     pub(super) async fn compaction(&self) -> Option<Value> {
         compactions(self.entries.clone()).await.pop()
+    }
+
+    /// What these calls gave beside the text of their results, as the log has it.
+    pub(super) async fn details_of(&self, calls: HashSet<String>) -> HashMap<String, Value> {
+        let Some(entries) = self.entries.clone().filter(|_| !calls.is_empty()) else { return HashMap::new() };
+        let read = move || {
+            let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.follow().map(|()| entries.details_of(calls))
+        };
+        let read = tokio::task::spawn_blocking(read).await;
+        read.ok().and_then(Result::ok).unwrap_or_default()
     }
 
     /// Has the conversation compacted once the thread is at rest, and gives the entry that comes of it.

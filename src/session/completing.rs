@@ -1,4 +1,4 @@
-//! What extensions say that can complete a draft.
+//! What extensions say that can complete a draft, and what they make of what is typed.
 
 use super::extension_handlers::ExtensionHandlers;
 use super::extension_text::plain;
@@ -15,6 +15,18 @@ impl ExtensionHandlers {
     /// Whether one completes other things than the arguments of its commands.
     pub(super) fn completes(&self) -> bool {
         !self.listing().completions.is_empty()
+    }
+
+    /// What becomes of something that was typed; none where one took it. Where nobody can be asked it stays as it is.
+    pub(super) async fn typed(&self, data: String) -> Option<String> {
+        let Some(engine) = self.engine() else { return Some(data) };
+        let ask = Ask::Function { name: "terminalInput", arguments: vec![data.clone().into()] };
+        let Ok((answer, _)) = engine.ask(ask, false).await else { return Some(data) };
+        match (answer.error, answer.result) {
+            (Some(_), _) => Some(data),
+            (None, Some(Value::String(data))) => Some(data),
+            (None, _) => None,
+        }
     }
 
     /// What can complete a draft; nothing where it cannot be asked.

@@ -6,7 +6,9 @@
 
 use super::extension_text::{plain, styled};
 use super::overlay_layout::{Layout, layout};
-use crate::domain::{Editor, EditorAct, Gesture, NumberedAct, OpenComponent, ScreenSize, Shown, ShownPlace, Themes};
+use crate::domain::{
+    ContentHash, Editor, EditorAct, Gesture, NumberedAct, OpenComponent, Putting, ScreenSize, Shown, ShownPlace, Themes,
+};
 use crate::extensions::{Ask, Engine};
 use crate::ports::ThreadAccess;
 use futures_util::future::select;
@@ -60,6 +62,10 @@ struct All {
     engine: Weak<Engine>,
     /// What was shown around the draft by components that are gone.
     gone: Vec<(String, ShownPlace)>,
+    /// The draft of the screen on which was typed last, and whether an extension has read it.
+    draft: String,
+    draft_is_read: bool,
+    shows_details: bool,
 }
 
 struct Place {
@@ -236,10 +242,35 @@ impl Components {
         true
     }
 
-    /// The text of the editor in the place of the draft.
-    pub(super) fn editor_text(&self) -> Option<String> {
-        let all = self.all();
-        all.places.values().rev().find_map(|place| place.editor.as_ref()).map(|editor| editor.text.clone())
+    /// What is written: the draft, or the text of the editor in its place.
+    pub(super) fn editor_text(&self) -> String {
+        let mut all = self.all();
+        if let Some(editor) = all.places.values().rev().find_map(|place| place.editor.as_ref()) {
+            return editor.text.clone();
+        }
+        all.draft_is_read = true;
+        all.draft.clone()
+    }
+
+    /// How a text is put into the draft that an extension writes there. What it has read gives way to it.
+    pub(super) fn written(&self, text: &str) -> Putting {
+        let mut all = self.all();
+        if !all.draft_is_read && !all.draft.is_empty() {
+            return Putting::Before;
+        }
+        all.draft_is_read = true;
+        let read = ContentHash::of(all.draft.as_bytes());
+        text.clone_into(&mut all.draft);
+        Putting::Instead(read)
+    }
+
+    /// Details are shown in full from here on, or folded.
+    pub(super) fn unfolded(&self, open: bool) {
+        self.all().shows_details = open;
+    }
+
+    pub(super) fn shows_details(&self) -> bool {
+        self.all().shows_details
     }
 
     /// What stood around the draft under this name is no longer a component's: nothing of it is shown once this is over.
@@ -282,6 +313,15 @@ impl Components {
                 if let Some(engine) = engine {
                     engine.tell("themeChanged", Vec::new());
                 }
+                return;
+            }
+            Gesture::Draft { text } => {
+                all.draft_is_read &= all.draft == text;
+                all.draft = text;
+                return;
+            }
+            Gesture::Unfold { open } => {
+                all.shows_details = open;
                 return;
             }
             Gesture::Resize(screen) => {

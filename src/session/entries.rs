@@ -15,7 +15,7 @@ use crate::pipeline::{Forms, image, to_json};
 use crate::ports::StoreError;
 use crate::store::{Layout, log};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The type of the entry that a compaction is.
 const COMPACTION: &str = "compaction";
@@ -92,6 +92,21 @@ impl Entries {
         let messages = self.all.iter().rev().filter_map(|entry| entry.get("message"));
         let is_its = |message: &&Value| message["role"] == "toolResult" && message["toolCallId"] == id;
         self.calls.get(id).map(|call| (call, messages.clone().find(is_its)))
+    }
+
+    /// What these calls gave beside the text of their results.
+    pub(super) fn details_of(&self, mut calls: HashSet<String>) -> HashMap<String, Value> {
+        let mut found = HashMap::new();
+        let messages = self.all.iter().rev().filter_map(|entry| entry.get("message"));
+        for message in messages.filter(|message| message["role"] == "toolResult") {
+            if calls.is_empty() {
+                break;
+            }
+            let call = message.get("toolCallId").and_then(Value::as_str).and_then(|call| calls.take(call));
+            let details = message.get("details").filter(|details| !details.is_null());
+            found.extend(call.zip(details.cloned()));
+        }
+        found
     }
 
     /// Those up to one of them, or all.

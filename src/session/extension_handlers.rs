@@ -1,6 +1,7 @@
 //! The handlers that extensions register, as those of a thread.
 
 use super::built_in::Equipment;
+use super::extension_answers::{LARGEST_ANSWER, fits, lines, newest, value_of};
 use super::extension_offer::{ITEM, Offered};
 use super::extension_sources::Sources;
 use super::extension_thread::ExtensionThread;
@@ -11,12 +12,12 @@ use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::context::ToolWords;
-use crate::domain::stage_value::{MOST_MESSAGES, weight};
+use crate::domain::stage_value::weight;
 use crate::domain::{
     Gesture, KnownTool, Leaving, OfferedCommand, OfferedShortcut, Permissions, Piece, Role, SessionTold, Stage,
     StageValue, State, ThreadId, Timestamp, ToolCall, ToolSpec, Verdict,
 };
-use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Told};
+use crate::extensions::{Ask, Engine, Limits, Listing, Outside};
 use crate::items::prompt_file::Named;
 use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
@@ -35,9 +36,6 @@ const LIMITS: Limits = Limits {
     // Whoever asks has a deadline of their own, which stands still while a person is asked.
     call: Duration::from_hours(24),
 };
-
-/// Lines of what a handler wrote that are kept with its step.
-const MOST_LINES: usize = 50;
 
 /// Events that are asked before a person leaves a thread: for another one, for a fork, and for a place of its conversation.
 const LEAVING: [&str; 3] = ["session_before_switch", "session_before_fork", "session_before_tree"];
@@ -550,7 +548,10 @@ impl ExtensionHandlers {
                 event.into()
             }
             None => match &call.event {
-                StageValue::Messages(messages) => StageValue::Messages(renamed.tell(messages)),
+                StageValue::Messages(messages) => {
+                    let details = self.thread.details_of(renamed.untold(messages)).await;
+                    StageValue::Messages(renamed.tell(messages, &details))
+                }
                 StageValue::Json(event) if names_any(event) => {
                     let mut event = Value::clone(event);
                     name_all(&mut event);
@@ -608,90 +609,7 @@ impl ExtensionHandlers {
     }
 }
 
-/// Megabytes of an answer that stands in the log.
-const LARGEST_ANSWER: usize = 4;
-
-/// Megabytes of the entries that a handler is given of a session.
-const LARGEST_SESSION: usize = 16;
-
-/// Whether an answer can be taken. A conversation and a request are kept piece by piece, with their pictures; everything else
-/// stands in the log.
-fn fits(stage: Stage, value: &StageValue) -> Result<(), String> {
-    let is_kept_apart = matches!(stage, Stage::Context | Stage::BeforeProviderRequest);
-    let most = if is_kept_apart { 32 } else { LARGEST_ANSWER };
-    let messages = match value {
-        StageValue::Json(value) => value.get("messages").and_then(Value::as_array).map_or(0, Vec::len),
-        StageValue::Messages(messages) => messages.len(),
-    };
-    if messages > MOST_MESSAGES {
-        return Err(format!("it answered with more than {MOST_MESSAGES} messages"));
-    }
-    let mut left: usize = most << 20;
-    let mut takes = |value: &Value| {
-        let rest = left.checked_sub(weight(value));
-        left = rest.unwrap_or_default();
-        rest.is_some()
-    };
-    let fits = match value {
-        StageValue::Json(value) => takes(value),
-        StageValue::Messages(messages) => messages.iter().all(|message| takes(message)),
-    };
-    if fits { Ok(()) } else { Err(format!("it answered with more than {most} MB")) }
-}
-
-/// The newest of a session's entries, as many as a handler is given.
-fn newest(entries: &[Value]) -> Vec<Value> {
-    let mut left: usize = LARGEST_SESSION << 20;
-    let fits = |entry: &&Value| {
-        let size = weight(entry);
-        let fits = size <= left;
-        left = left.saturating_sub(size);
-        fits
-    };
-    let count = entries.iter().rev().take_while(fits).count();
-    entries.get(entries.len() - count..).unwrap_or_default().to_vec()
-}
-
 /// Whether a thread with these permissions may use a tool.
 fn may_use(tool: &KnownTool, permissions: &Permissions) -> bool {
     tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied
-}
-
-/// The text of what a tool's result holds; an image is named.
-pub(super) fn text_of(content: &Value) -> String {
-    let parts = content.as_array().into_iter().flatten();
-    let part = |part: &Value| match part.get("text").and_then(Value::as_str) {
-        Some(text) => text.to_owned(),
-        None => format!("({})", part.get("type").and_then(Value::as_str).unwrap_or("something")),
-    };
-    parts.map(part).collect::<Vec<_>>().join("\n")
-}
-
-/// What a handler answered, with what it changed in place where it does not say otherwise.
-pub(super) fn value_of(stage: Stage, answer: Answer) -> StageValue {
-    let Answer { result, value, messages, .. } = answer;
-    if let Some(messages) = messages {
-        return StageValue::Messages(messages);
-    }
-    // A payload is the whole answer, the others are fields of it.
-    let fields = [(Stage::ToolCall, "input"), (Stage::Context, "messages")];
-    let field = fields.into_iter().find(|(other, _)| *other == stage).map(|(_, field)| field);
-    match (result, value, field) {
-        (None, Some(value), Some(field)) => json!({field: value}).into(),
-        (Some(Value::Object(mut map)), Some(value), Some(field)) => {
-            map.entry(field).or_insert(value);
-            Value::Object(map).into()
-        }
-        (result, value, _) => result.or(value).unwrap_or_default().into(),
-    }
-}
-
-/// What extensions wrote and told people meanwhile.
-fn lines(told: &Told) -> Vec<String> {
-    let Told { said, lines, reports } = told;
-    let notices = said.iter().filter(|said| said.name == "ui.notify");
-    let notices = notices.filter_map(|said| Some(said.arguments.get("message")?.as_str()?.to_owned()));
-    let written = lines.iter().map(|line| format!("{}: {}", line.level, line.text.trim_end()));
-    let failed = reports.iter().map(|report| format!("beside what was asked: {report}"));
-    notices.chain(written).chain(failed).take(MOST_LINES).collect()
 }

@@ -5,6 +5,7 @@ use crate::domain::{Entry, ModelRef, ThinkingLevel, ToolSpec};
 use crate::engine::driver::ModelRegistry as _;
 use crate::pipeline::{Forms, stopped, to_json, used};
 use crate::ports::{ModelAnswer, ModelCall};
+use crate::providers::ModelInfo;
 use crate::providers::thinking::is_known;
 use serde_json::{Value, json};
 
@@ -66,12 +67,15 @@ pub(super) fn key(models: &Models, arguments: &Value) -> Value {
 
 /// As pi describes a model. Prices are dollars for a million tokens.
 pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
-    let dollars = models.catalog().lookup(model).and_then(|info| info.dollars()).unwrap_or_default();
+    let info = models.catalog().lookup(model);
+    let [input, output, read, write] = info.as_ref().and_then(ModelInfo::dollars).unwrap_or_default();
+    let thinks = info.as_ref().and_then(ModelInfo::thinks);
+    let kinds: &[&str] = if models.takes_images(model) { &["text", "image"] } else { &["text"] };
     json!({
         "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model),
-        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": ["text"],
-        "reasoning": is_known(models.form(model), &model.model),
-        "cost": {"input": dollars.0, "output": dollars.1, "cacheRead": 0, "cacheWrite": 0},
+        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": kinds,
+        "reasoning": thinks.unwrap_or_else(|| is_known(models.form(model), &model.model)),
+        "cost": {"input": input, "output": output, "cacheRead": read, "cacheWrite": write},
     })
 }
 

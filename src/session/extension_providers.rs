@@ -283,6 +283,13 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
         let Some(id) = model.get("id").and_then(Value::as_str) else { continue };
         let number = |pointer: &str| model.pointer(pointer).and_then(Value::as_f64).unwrap_or_default();
         let mut price = json!({"input": number("/cost/input"), "output": number("/cost/output")});
+        for (own, theirs) in [("cache_read", "/cost/cacheRead"), ("cache_write", "/cost/cacheWrite")] {
+            // Nothing beside a price for the rest is one that nobody looked up: those tokens cost what any others do then.
+            let cost = model.pointer(theirs).and_then(Value::as_f64).filter(|cost| *cost > 0.0);
+            if let Some(cost) = cost {
+                price[own] = cost.into();
+            }
+        }
         if let Some(most) = model.get("maxTokens").and_then(Value::as_u64) {
             price["max_output_tokens"] = most.into();
         }
@@ -293,6 +300,9 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
         }
         if let Some(kinds) = model.get("input").and_then(Value::as_array) {
             profile["images"] = kinds.iter().any(|kind| kind == "image").into();
+        }
+        if let Some(thinks) = model.get("reasoning").and_then(Value::as_bool) {
+            profile["thinking"] = thinks.into();
         }
         profiles.insert(id.to_owned(), profile);
     }

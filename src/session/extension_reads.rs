@@ -45,7 +45,8 @@ impl ExtensionThread {
                     Some(_) | None => Value::Null,
                 }
             }
-            "ui.editorText" => self.components.editor_text().map_or(Value::Null, Value::from),
+            "ui.editorText" => self.components.editor_text().into(),
+            "ui.toolsExpanded" => self.components.shows_details().into(),
             "flag" => self.extensions.flag(arguments.get("name").and_then(Value::as_str)?)?,
             "run.idle" => of_state(&|state| is_idle(state).into()),
             "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),

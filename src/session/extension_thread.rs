@@ -9,7 +9,7 @@ use super::extension_models;
 use super::extension_network::Network;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_providers::When;
-use super::extension_text::{plain, styled};
+use super::extension_text::plain;
 use super::extensions::{Extensions, name_of};
 use super::late_providers::LateProviders;
 use super::model_registry::Models;
@@ -17,8 +17,8 @@ use super::moves;
 use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, ModelRef, MoveTo, Shown, ShownPlace, State,
-    Status, ThinkingLevel, ThreadId, ThreadKind, WireForm,
+    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, Look, ModelRef, MoveTo, State, Status,
+    ThinkingLevel, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
 use crate::items::prompt_file::Named;
@@ -36,13 +36,6 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-/// Letters of a notice.
-const LONGEST_NOTICE: usize = 2_000;
-/// Letters of what the person's desktop is to show.
-const LONGEST_CALL: usize = 200;
-/// Lines of a widget, as in pi.
-const WIDGET_LINES: usize = 10;
-
 /// See the module.
 pub(super) struct ExtensionThread {
     pub(super) root: PathBuf,
@@ -53,7 +46,7 @@ pub(super) struct ExtensionThread {
     /// The thread's log.
     pub(super) file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
-    thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
+    pub(super) thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
     pub(super) state: watch::Sender<Option<State>>,
     /// What its tools are, and what it may use.
     pub(super) tools: OnceLock<Equipment>,
@@ -128,7 +121,13 @@ impl ExtensionThread {
 
     /// Draws the components of this engine from here on.
     pub(super) fn follow(&self, engine: Option<&Arc<Engine>>) {
+        self.looks_own();
         self.components.follow(engine.map(Arc::downgrade).unwrap_or_default());
+    }
+
+    /// What extensions changed of how the thread looks is as it was.
+    fn looks_own(&self) {
+        self.thread.get().into_iter().for_each(|(thread, _)| thread.look(Look::Own));
     }
 
     /// Leads the person somewhere when the command is over, if `name` is an action that does. Nobody is led in the background.
@@ -158,7 +157,7 @@ impl ExtensionThread {
     }
 
     /// Where a command leads, if it does and nobody went there yet.
-    fn moves_to(&self) -> Option<MoveTo> {
+    pub(super) fn moves_to(&self) -> Option<MoveTo> {
         self.moves.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -315,13 +314,6 @@ impl ExtensionThread {
         }
     }
 
-    fn show(&self, key: String, place: ShownPlace, lines: &[String]) {
-        if let Some((thread, _)) = self.thread.get().filter(|_| self.has_person()) {
-            let lines = lines.iter().map(|line| styled(line)).collect();
-            thread.show(Shown { key, place, lines });
-        }
-    }
-
     /// What the thread's tools are, and what of them it may use.
     pub(super) fn equip(&self, equipment: Equipment) {
         let _equipped_already = self.tools.set(equipment);
@@ -434,70 +426,6 @@ impl ExtensionThread {
         let said = plain(&format!("{from}: {said}"));
         self.allowance.notice(&from, said).into_iter().for_each(|text| thread.notice(text));
     }
-
-    /// What is shown to people.
-    fn shown(&self, name: &str, asker: &Asker, arguments: &Value) {
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-        let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());
-        let Some((thread, _)) = self.thread.get() else { return };
-        match name {
-            "ui.notify" => {
-                let level = text("type").filter(|level| level != "info");
-                let level = level.map(|level| format!("{level}: ")).unwrap_or_default();
-                let said = plain(&text("message").unwrap_or_default());
-                let said: String = said.chars().take(LONGEST_NOTICE).collect();
-                let from = called(asker);
-                let said = format!("{from}: {level}{said}");
-                self.allowance.notice(&from, said).into_iter().for_each(|text| thread.notice(text));
-            }
-            "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
-                let text = plain(&text("text").unwrap_or_default());
-                match self.moves_to() {
-                    Some(to) => thread.move_on(to, text),
-                    None => thread.suggest(text, name == "ui.pasteToEditor"),
-                }
-            }
-            "ui.setTitle" => {
-                let title: Vec<String> = text("title").filter(|title| !title.trim().is_empty()).into_iter().collect();
-                self.show("title".to_owned(), ShownPlace::Title, &title);
-            }
-            "ui.call" if self.has_person() => {
-                let said = plain(&text("text").unwrap_or_default());
-                thread.call(said.chars().take(LONGEST_CALL).collect());
-            }
-            "ui.setWorkingMessage" => {
-                let message: Vec<String> = text("message").filter(|text| !text.trim().is_empty()).into_iter().collect();
-                self.show("working".to_owned(), ShownPlace::Working, &message);
-            }
-            "ui.setStatus" => {
-                self.show(key(), ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
-            }
-            "ui.setWidget" => {
-                let is_below = text("placement").as_deref() == Some("belowEditor");
-                let place = if is_below { ShownPlace::BelowDraft } else { ShownPlace::AboveDraft };
-                let lines = arguments.get("lines").and_then(Value::as_array).into_iter().flatten();
-                let mut lines: Vec<String> = lines.filter_map(Value::as_str).map(str::to_owned).collect();
-                if lines.len() > WIDGET_LINES {
-                    let more = lines.len() - WIDGET_LINES;
-                    lines.truncate(WIDGET_LINES);
-                    lines.push(format!("… {more} more lines"));
-                }
-                self.show(key(), place, &lines);
-            }
-            "ui.clear" => {
-                self.components.cleared(&called(asker), arguments);
-                let kind = text("kind").unwrap_or_default();
-                let of_widget = [ShownPlace::AboveDraft, ShownPlace::BelowDraft];
-                for place in of_widget.into_iter().filter(|_| kind == "widget") {
-                    self.show(key(), place, &[]);
-                }
-                for place in [ShownPlace::Header, ShownPlace::Footer].into_iter().filter(|_| kind != "widget") {
-                    self.show(format!("{}:{kind}", called(asker)), place, &[]);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// The question that an extension asks with these arguments.
@@ -524,7 +452,7 @@ fn only_reads(name: &str) -> bool {
 }
 
 /// The name of an extension, for people.
-fn called(asker: &Asker) -> String {
+pub(super) fn called(asker: &Asker) -> String {
     asker.path.as_deref().map_or_else(|| "an extension".to_owned(), name_of)
 }
 
@@ -532,6 +460,7 @@ impl Outside for ExtensionThread {
     fn restarted(&self) {
         self.components.clear();
         self.network.clear();
+        self.looks_own();
     }
 
     fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
@@ -562,6 +491,10 @@ impl Outside for ExtensionThread {
         {
             // What it sends counts as the person's own, and their commands run outside of a sandbox.
             return Err(Refusal::access("an editor of an extension is not shown where a sandbox is required"));
+        }
+        if name == "ui.wantsInput" && self.programs.are_confined() {
+            // So does what it makes of keys.
+            return Err(Refusal::access("what is typed is not told to extensions where a sandbox is required"));
         }
         if name == "http.close" {
             self.network.close(arguments.get("id").and_then(Value::as_u64).unwrap_or_default());

@@ -1,7 +1,8 @@
 //! The tools of extensions, behind those of the program.
 
 use super::built_in::Running;
-use super::extension_handlers::{ExtensionHandlers, text_of};
+use super::extension_answers::text_of;
+use super::extension_handlers::ExtensionHandlers;
 use crate::context::ToolWords;
 use crate::domain::{KnownTool, Permissions, ToolCall};
 use crate::ports::tools::{BackgroundCall, Isolation, OwnCommand, Waiting};

@@ -391,6 +391,7 @@ fn edit(stage: Stage, event: &StageValue, edits: &[Edit]) -> Result<StageValue, 
         | Stage::Template
         | Stage::AgentStart
         | Stage::TurnStart
+        | Stage::BeforeProviderHeaders
         | Stage::BeforeProviderRequest
         | Stage::MessageStart
         | Stage::MessageUpdate
@@ -542,6 +543,10 @@ impl Handlers for AllHandlers {
 
     fn completions(&self, draft: ToComplete) -> Waiting<'_, Vec<Suggestion>> {
         Box::pin(self.extensions.completions(draft))
+    }
+
+    fn typed(&self, data: String) -> Waiting<'_, Option<String>> {
+        Box::pin(self.extensions.typed(data))
     }
 
     fn guards_leaving(&self) -> bool {

@@ -155,13 +155,13 @@ impl Models {
 
     fn row(&self, model: ModelRef, tiered: &[(String, ModelRef)]) -> Row {
         let free = crate::providers::is_local(&model.provider);
-        let dollars = self.catalog().lookup(&model).and_then(|info| info.dollars()).or(free.then_some((0.0, 0.0)));
+        let dollars = self.catalog().lookup(&model).and_then(|info| info.dollars()).or(free.then_some([0.0; 4]));
         let missing = self.providers().provider(&model).err().map(|error| error.to_string());
         Row {
             tiers: tiered.iter().filter(|(_, other)| *other == model).map(|(tier, _)| tier.clone()).collect(),
             window: self.window(&model),
-            input: dollars.map(|(input, _)| input),
-            output: dollars.map(|(_, output)| output),
+            input: dollars.map(|[input, ..]| input),
+            output: dollars.map(|[_, output, ..]| output),
             ready: missing.is_none(),
             missing,
             model,

@@ -1,9 +1,10 @@
-//! Messages of a conversation with pi's names of built-in tools, as extensions know them, and back.
+//! Messages of a conversation as extensions know them, and back: with pi's names of built-in tools, and with what tools gave beside
+//! the text of their results.
 
 use super::tools_of_pi::name;
 use crate::domain::{Messages, StageValue};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Gives the tools of a message, or of the messages and results in an event, pi's names.
@@ -56,18 +57,36 @@ pub(super) struct Renamed {
 }
 
 impl Renamed {
-    /// What an extension is told of `own`. Messages that it was told before are the same ones again.
-    pub(super) fn tell(&mut self, own: &Arc<Messages>) -> Arc<Messages> {
+    /// The calls whose results among `own` no extension was told of yet.
+    pub(super) fn untold(&self, own: &Arc<Messages>) -> HashSet<String> {
+        if Arc::ptr_eq(own, &self.own) {
+            return HashSet::new();
+        }
+        let known: HashSet<_> = self.own.iter().map(Arc::as_ptr).collect();
+        let news = own.iter().filter(|message| !known.contains(&Arc::as_ptr(message)));
+        news.filter_map(|message| Some(message.get("toolCallId")?.as_str()?.to_owned())).collect()
+    }
+
+    /// What an extension is told of `own`, with `details` of calls in their results. Messages that it was told before are the same
+    /// ones again.
+    pub(super) fn tell(&mut self, own: &Arc<Messages>, details: &HashMap<String, Value>) -> Arc<Messages> {
         if !Arc::ptr_eq(own, &self.own) {
             let known: HashMap<_, _> = self.own.iter().map(Arc::as_ptr).zip(self.told.iter()).collect();
-            let message = |message: &Arc<Value>| match known.get(&Arc::as_ptr(message)) {
-                Some(told) => Arc::clone(told),
-                None if has_names(message) => {
-                    let mut told = Value::clone(message);
-                    name_tools(&mut told);
-                    Arc::new(told)
+            let message = |message: &Arc<Value>| {
+                if let Some(told) = known.get(&Arc::as_ptr(message)) {
+                    return Arc::clone(told);
                 }
-                None => Arc::clone(message),
+                let call = message.get("toolCallId").and_then(Value::as_str);
+                let details = call.and_then(|call| details.get(call));
+                if details.is_none() && !has_names(message) {
+                    return Arc::clone(message);
+                }
+                let mut told = Value::clone(message);
+                name_tools(&mut told);
+                if let Some(details) = details {
+                    told["details"] = details.clone();
+                }
+                Arc::new(told)
             };
             let told: Messages = own.iter().map(message).collect();
             let same = told.iter().zip(own.iter()).all(|(told, own)| Arc::ptr_eq(told, own));
@@ -127,6 +146,10 @@ impl Renamed {
 }
 
 fn restore(message: &mut Value, names: &HashMap<String, String>) {
+    if let Some(result) = message.as_object_mut().filter(|message| message.contains_key("toolCallId")) {
+        // They are kept beside the conversation.
+        result.remove("details");
+    }
     each_tool(message, |id, tool| match names.get(id) {
         Some(own) if name(own) == tool => own.clone(),
         Some(_) | None => tool.to_owned(),
@@ -153,10 +176,11 @@ mod tests {
     fn a_conversation_comes_back_with_its_own_names() {
         let own = conversation();
         let mut renamed = Renamed::default();
-        let told = renamed.tell(&own);
+        assert_eq!(renamed.untold(&own), ["a", "b"].map(str::to_owned).into());
+        let told = renamed.tell(&own, &HashMap::new());
         assert_eq!((&told[1]["content"][0]["name"], &told[2]["toolName"]), (&json!("bash"), &json!("bash")));
         assert!(Arc::ptr_eq(&told[0], &own[0]) && Arc::ptr_eq(&told[3], &own[3]));
-        assert!(Arc::ptr_eq(&renamed.tell(&own), &told));
+        assert!(Arc::ptr_eq(&renamed.tell(&own, &HashMap::new()), &told) && renamed.untold(&own).is_empty());
         // As it was told, it is the conversation itself.
         let StageValue::Messages(back) = renamed.take_back(StageValue::Messages(Arc::clone(&told))) else { panic!() };
         assert!(Arc::ptr_eq(&back, &own));
@@ -171,15 +195,36 @@ mod tests {
         assert_eq!((&back[2]["toolName"], &back[2]["content"][0]["text"]), (&json!("rye_bash"), &json!("less")));
         assert_eq!(back[4]["toolName"], "bash");
         // The next one is told what this one left.
-        let again = renamed.tell(&back);
+        let again = renamed.tell(&back, &HashMap::new());
         assert_eq!((&again[2]["toolName"], &again[2]["content"][0]["text"]), (&json!("bash"), &json!("less")));
+    }
+
+    #[test]
+    fn what_a_tool_gave_beside_its_text_is_told_and_stays_beside_the_conversation() {
+        let own = conversation();
+        let mut renamed = Renamed::default();
+        let told = renamed.tell(&own, &[("b".to_owned(), json!({"n": 7}))].into());
+        assert_eq!(told[3]["details"], json!({"n": 7}));
+        assert!(told[2].get("details").is_none() && Arc::ptr_eq(&told[0], &own[0]));
+        let StageValue::Messages(back) = renamed.take_back(StageValue::Messages(Arc::clone(&told))) else { panic!() };
+        assert!(Arc::ptr_eq(&back, &own));
+        let mut changed = Value::clone(&told[3]);
+        changed["content"] = json!([{"type": "text", "text": "less"}]);
+        for answer in
+            [StageValue::Messages(Arc::new(vec![Arc::new(changed.clone())])), json!({"messages": [changed]}).into()]
+        {
+            let back = renamed.clone().take_back(answer);
+            let message = back.json()["messages"][0].clone();
+            assert_eq!((message.get("details"), &message["content"][0]["text"]), (None, &json!("less")));
+        }
     }
 
     #[test]
     fn a_list_that_was_answered_has_its_own_names() {
         let own = conversation();
         let mut renamed = Renamed::default();
-        let told: Vec<Value> = renamed.tell(&own).iter().map(|message| Value::clone(message)).collect();
+        let told: Vec<Value> =
+            renamed.tell(&own, &HashMap::new()).iter().map(|message| Value::clone(message)).collect();
         let back = renamed.take_back(json!({"messages": told}).into());
         assert_eq!(back.get("messages").unwrap()[2]["toolName"], "rye_bash");
     }

@@ -4,7 +4,7 @@
 //! handlers of its own.
 
 use super::entries::Entries;
-use super::extension_handlers::value_of;
+use super::extension_answers::value_of;
 use super::pi_names;
 use super::pipeline::in_lines;
 use super::tools_of_pi;

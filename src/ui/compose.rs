@@ -80,7 +80,7 @@ pub(super) fn rows(block: &Block, width: usize) -> Lines {
         _ if block.entry.is_some() => {}
         (Kind::Prompt(prompt), _) => prompt_rows(prompt, block.open, width, &mut lines),
         (Kind::Answer(answer), _) => answer_foot(answer, width, &mut lines),
-        (Kind::Thinking(thinking), _) => thinking_head(thinking, width, &mut lines),
+        (Kind::Thinking(thinking), _) => thinking_head(thinking, block.open, width, &mut lines),
         (Kind::Marker(Marker { sort, text }), _) => {
             let mut inline = Inline::default();
             inline.put_lines(text, sort_mark(*sort).1);
@@ -209,8 +209,9 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
     }
 }
 
-fn thinking_head(thinking: &Thinking, width: usize, lines: &mut Lines) {
-    let word = if thinking.finished { "thought" } else { "thinking…" };
+fn thinking_head(thinking: &Thinking, open: bool, width: usize, lines: &mut Lines) {
+    let own = if thinking.finished { "thought" } else { "thinking…" };
+    let word = thinking.label.as_deref().filter(|_| !open).unwrap_or(own);
     let text = format!("{word} · ~{} tokens", Tokens::estimate(&thinking.text));
     one_row(lines, width, &[(&text, Role::Thinking)]);
 }

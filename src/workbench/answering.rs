@@ -39,9 +39,8 @@ impl Model {
         self.is_answering() && since.is_some_and(|since| self.now.since(since) >= ARMING)
     }
 
-    /// When a letter will answer, if that is still to come: [`Message::ApprovalArmed`](super::Message) is wanted then.
-    #[must_use]
-    pub fn arms_at(&self) -> Option<Timestamp> {
+    /// When a letter will answer, if that is still to come.
+    pub(super) fn arms_at(&self) -> Option<Timestamp> {
         let since = self.view.approvals.shown().and_then(|panel| panel.ready_since)?;
         (self.is_answering() && !self.is_armed()).then_some(Timestamp(since.0 + ARMING))
     }

@@ -11,6 +11,8 @@ pub(super) struct Components {
     pub(super) screen: Option<ScreenSize>,
     /// The themes that extensions were told of last.
     pub(super) themes: Option<Themes>,
+    /// The draft that was told last, by its revision, and whether details are shown.
+    pub(super) draft: Option<(u64, bool)>,
     /// Closed here; the worker has not said so yet.
     pub(super) closed: Vec<u64>,
     /// The editor in the place of the draft.

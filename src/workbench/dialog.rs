@@ -36,6 +36,8 @@ pub(super) struct Dialogs {
     pub(super) calling: Option<u64>,
     /// The same of the newest text for the clipboard.
     pub(super) copied: Option<u64>,
+    /// The same of the newest wish for details in full.
+    pub(super) unfolded: Option<u64>,
     /// The person knows of them.
     pub(super) told: Vec<u64>,
     /// Answered here; the worker has not said so yet.

@@ -13,6 +13,9 @@ use crate::commands::Key;
 use crate::domain::{Gesture, OpenComponent, ScreenSize, Themes};
 use crate::worker::protocol::Command;
 
+/// Bytes of a draft that extensions are told of; a longer one is not told.
+const LONGEST_DRAFT: usize = 256 << 10;
+
 impl Model {
     /// The components of the thread on the screen, the last one above the others.
     pub fn components(&self) -> impl Iterator<Item = &OpenComponent> {
@@ -47,6 +50,15 @@ impl Model {
             return Vec::new();
         }
         let mut told = Vec::new();
+        let draft = (self.composer.revision(), self.details);
+        let known = self.view.components.draft.replace(draft);
+        if known.is_none_or(|known| known.0 != draft.0) && self.editor().is_none() {
+            let text = Some(self.composer.text()).filter(|text| text.len() <= LONGEST_DRAFT);
+            told.push(self.gesture(Gesture::Draft { text: text.unwrap_or_default() }));
+        }
+        if known.map_or(draft.1, |known| known.1 != draft.1) {
+            told.push(self.gesture(Gesture::Unfold { open: draft.1 }));
+        }
         if self.view.components.screen.replace(screen) != Some(screen) {
             told.push(self.gesture(Gesture::Resize(screen)));
         }

@@ -10,7 +10,7 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::{Destination, Link, Sent};
 use crate::domain::conversation::entry_at;
-use crate::domain::{DialogReply, NumberedText, OpenDialog, ShownPlace};
+use crate::domain::{ContentHash, DialogReply, Indicator, Looks, NumberedText, OpenDialog, Putting, ShownPlace};
 use crate::domain::{ForkPoint, MoveTo};
 use crate::worker::protocol::Command;
 
@@ -35,6 +35,49 @@ impl Model {
     pub fn working_message(&self) -> Option<String> {
         let told = self.shown_at(ShownPlace::Working).pop()?;
         Some(visible(&anstream::adapter::strip_str(&told).to_string()).chars().take(LONGEST_WORKING).collect())
+    }
+
+    fn looks(&self) -> Option<&Looks> {
+        Some(&self.view.state.as_ref()?.extensions.looks)
+    }
+
+    /// What an extension has before the word for what the thread does.
+    pub(super) fn indicator(&self) -> Option<&Indicator> {
+        self.looks()?.indicator.as_ref()
+    }
+
+    /// The mark before the word for what the thread does; none where an extension wants none.
+    #[must_use]
+    pub fn working_mark(&self) -> &str {
+        let Some(marks) = self.indicator() else { return "●" };
+        let place = self.beats.checked_rem(marks.frames.len()).unwrap_or_default();
+        marks.frames.get(place).map_or("", String::as_str)
+    }
+
+    /// Whether extensions leave out what the thread does while a model is waited for.
+    #[must_use]
+    pub fn hides_working(&self) -> bool {
+        self.looks().is_some_and(|looks| looks.hides_working)
+    }
+
+    /// Calls folded thoughts what an extension calls them, and shows details in full or folds them where it wishes that.
+    fn take_looks(&mut self) {
+        let label = self.view.state.as_ref().and_then(|state| state.extensions.looks.thought_label.as_deref());
+        self.view.transcript.label_thoughts(label);
+        let Some(looks) = self.looks() else { return };
+        let (number, wish) = looks.unfolds.map_or((0, false), |wish| (wish.number, wish.wish));
+        // What was wished before this screen came was for somebody else.
+        let before = self.view.dialogs.unfolded.replace(number);
+        if number > 0 && before.is_some_and(|before| before != number) {
+            self.show_details(wish);
+        }
+    }
+
+    /// Shows all details or folds them.
+    pub(super) fn show_details(&mut self, open: bool) {
+        self.details = open;
+        self.view.transcript.set_open(open);
+        self.changed = true;
     }
 
     /// Rows below the title, above and below the draft.
@@ -80,6 +123,7 @@ impl Model {
         self.take_suggestion();
         self.take_call();
         self.take_theme();
+        self.take_looks();
         let Some(open) = self.unanswered().next().cloned() else { return };
         // A question may come from what draws itself below it.
         let is_free = self.overlay.as_ref().is_none_or(|overlay| matches!(overlay, Overlay::Component(_)));
@@ -186,12 +230,12 @@ impl Model {
         let suggested = state.extensions.suggested.as_ref();
         let text = NumberedText::take(suggested.map(|suggested| &suggested.text), &mut self.view.dialogs.suggested);
         let Some(text) = text else { return };
-        if suggested.is_some_and(|suggested| suggested.pasted) {
-            self.composer.paste(text);
-        } else if self.composer.is_empty() {
-            self.composer.set(text);
-        } else {
-            self.composer.put_back(text);
+        let is_read = |hash: &ContentHash| *hash == ContentHash::of(self.composer.text().as_bytes());
+        match suggested.map(|suggested| &suggested.how) {
+            Some(Putting::Pasted) => self.composer.paste(text),
+            _ if self.composer.is_empty() => self.composer.set(text),
+            Some(Putting::Instead(hash)) if is_read(hash) => self.composer.replace(text),
+            Some(Putting::Before | Putting::Instead(_)) | None => self.composer.put_back(text),
         }
         self.complete();
         self.changed = true;

@@ -186,6 +186,7 @@ impl Model {
         match message {
             FromWorker::Hello { .. }
             | FromWorker::Preview { .. }
+            | FromWorker::Typed { .. }
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => Vec::new(),
             FromWorker::Refused { reason } => {
@@ -264,7 +265,8 @@ impl Model {
                     self.rest(status);
                 }
             }
-            Some(Sent::Shell(_) | Sent::Approval | Sent::Drawing | Sent::Suggestions | Sent::Other) | None => {}
+            Some(Sent::Shell(_) | Sent::Approval | Sent::Drawing | Sent::Suggestions | Sent::Typed | Sent::Other)
+            | None => {}
         }
         Vec::new()
     }
@@ -279,6 +281,10 @@ impl Model {
         }
         if sent == Some(Sent::Suggestions) {
             self.suggestions_came(id, Vec::new());
+            return Vec::new();
+        }
+        if sent == Some(Sent::Typed) {
+            self.hearing.is_refused(id);
             return Vec::new();
         }
         if let Some(Sent::Foreground(_)) = sent {

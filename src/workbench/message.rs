@@ -190,8 +190,10 @@ pub enum Message {
     ApprovalTold {
         id: u64,
     },
-    /// It has been there for long enough to be answered.
-    ApprovalArmed,
+    /// It is as late as [`super::Model::wakes_at`] says.
+    Woken,
+    /// The next mark of an extension is to stand where one stands: see [`super::Model::beats_every`].
+    Beat,
     /// One second has passed while something on the screen shows time.
     Second,
     /// What was too much for one turn goes on, or was finished with the last: see [`super::Model::is_behind`] and
@@ -301,7 +303,8 @@ impl Message {
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",
             Self::ApprovalTold { .. } => "approval_told",
-            Self::ApprovalArmed => "approval_armed",
+            Self::Woken => "woken",
+            Self::Beat => "beat",
             Self::Second => "second",
             Self::GoOn => "go on",
             Self::Resumed => "resumed",
@@ -617,6 +620,11 @@ pub enum Effect {
     },
     /// Work out the colours of some code.
     Colour(Code),
+    /// Ask the worker what extensions make of something that was typed (answered by [`FromWorker::Typed`]).
+    HearTyped {
+        id: u64,
+        data: String,
+    },
     /// Ask the worker how extensions draw something (answered by [`FromWorker::Drawn`]).
     Draw {
         id: u64,

@@ -38,6 +38,8 @@ pub mod fork;
 mod forking;
 pub mod form;
 pub mod geometry;
+mod heard;
+mod hearing;
 pub mod help;
 mod history;
 mod kin;

@@ -9,6 +9,7 @@ use super::drafts::LeftDrafts;
 use super::fork::Begun;
 use super::form::InputForm;
 use super::geometry;
+use super::hearing::Hearing;
 use super::history::History;
 use super::layout::Position;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice};
@@ -24,6 +25,7 @@ use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
+use std::time::Duration;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -76,6 +78,10 @@ pub struct Model {
     pub completion: Completion,
     pub overlay: Option<Overlay>,
     pub(super) pointer: Pointer,
+    /// What was typed and is heard by extensions first.
+    pub(super) hearing: Hearing,
+    /// Counts the marks of an extension that stood in turn.
+    pub beats: usize,
     /// What somebody who is away is to be told of other threads.
     pub(super) calling: Option<String>,
     /// How the thread stood after the message before.
@@ -152,6 +158,8 @@ impl Model {
             completion: Completion::default(),
             overlay: None,
             pointer: Pointer::default(),
+            hearing: Hearing::default(),
+            beats: 0,
             calling: None,
             standing: Standing::default(),
             threads: ThreadList::default(),
@@ -199,6 +207,14 @@ impl Model {
         let works = self.view.is_working() && self.view.activity.phase != Phase::Approval;
         let asks = matches!(&self.overlay, Some(Overlay::Dialog(panel)) if panel.open.ends.is_some());
         works || asks || self.notice().is_some() || self.leaving_seconds > 0
+    }
+
+    /// How long each mark of an extension stands, while several stand in turn on the screen: [`super::Message::Beat`] is wanted
+    /// after that.
+    #[must_use]
+    pub fn beats_every(&self) -> Option<Duration> {
+        let indicator = self.indicator().filter(|marks| marks.frames.len() > 1 && self.view.is_working())?;
+        Some(Duration::from_millis(indicator.interval_ms))
     }
 
     /// Tells what time it is, for the ages in the list of threads.

@@ -114,6 +114,7 @@ impl Peek {
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
             | FromWorker::Suggested { .. }
+            | FromWorker::Typed { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => false,

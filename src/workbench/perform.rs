@@ -77,8 +77,7 @@ impl Model {
             CommandId::TranscriptTop => self.scroll_to_top(layout),
             CommandId::TranscriptEnd => self.view.follow(),
             CommandId::TranscriptDetails => {
-                self.details = !self.details;
-                self.view.transcript.set_open(self.details);
+                self.show_details(!self.details);
             }
             CommandId::TranscriptCopy => return self.copy_answer(),
             CommandId::TranscriptExport => return self.export(ExportForm::Markdown),

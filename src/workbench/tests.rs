@@ -7,6 +7,7 @@ mod component;
 mod counter;
 mod dialog;
 mod drawn;
+mod hearing;
 mod kin;
 mod layers;
 mod line;

@@ -112,6 +112,8 @@ pub(super) enum Sent {
     Drawing,
     /// What they say that completes the draft.
     Suggestions,
+    /// What they make of something that was typed.
+    Typed,
     /// A program of an extension that is to have the terminal.
     Foreground(Box<Foreground>),
     Other,

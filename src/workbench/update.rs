@@ -1,5 +1,6 @@
 //! What a message does to the model.
 
+use super::hearing::Typed;
 use super::layout::TranscriptLayout;
 use super::message::{Effect, Message};
 use super::model::Model;
@@ -10,6 +11,7 @@ use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
 use crate::commands::Key;
 use crate::domain::mention::mention;
+use crate::worker::protocol::FromWorker;
 use std::sync::Arc;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
@@ -17,8 +19,8 @@ use std::sync::Arc;
 #[expect(clippy::too_many_lines, reason = "one arm for each message")]
 pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Message) -> Vec<Effect> {
     let mut effects = match message {
-        Message::Key(key) => model.key(layout, key),
-        Message::Paste(text) => model.pasted(layout, &text),
+        Message::Key(key) => model.typed(layout, Typed::Key(key)),
+        Message::Paste(text) => model.typed(layout, Typed::Paste(text)),
         Message::Resize { columns, rows } => {
             if (columns, rows) != model.size {
                 model.resized(layout, columns, rows);
@@ -47,6 +49,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Connected { thread_id } => model.connected(&thread_id),
+        Message::Worker(_, FromWorker::Typed { id, data }) => model.typed_was_heard(layout, id, data),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
         Message::Alone { thread_id } => {
@@ -172,7 +175,12 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.take_keyboard(true);
             Vec::new()
         }
-        Message::ApprovalArmed => Vec::new(),
+        Message::Woken => Vec::new(),
+        Message::Beat => {
+            model.beats = model.beats.wrapping_add(1);
+            model.changed = true;
+            Vec::new()
+        }
         Message::Second => {
             model.second();
             Vec::new()
@@ -221,6 +229,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
     };
+    effects.extend(model.hear_on(layout));
     effects.extend(model.want_listed());
     model.breakpoints_first(&mut effects);
     effects.extend(model.follow_bisect());
@@ -246,7 +255,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
 }
 
 impl Model {
-    fn key(&mut self, layout: &mut dyn TranscriptLayout, key: Key) -> Vec<Effect> {
+    pub(super) fn key(&mut self, layout: &mut dyn TranscriptLayout, key: Key) -> Vec<Effect> {
         self.unmark();
         if let Some(effects) = self.key_of_component(key) {
             return effects;
@@ -287,7 +296,7 @@ impl Model {
         Vec::new()
     }
 
-    fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
+    pub(super) fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
         if let Some(effects) = self.paste_of_component(text).or_else(|| self.paste_of_editor(text)) {
             return effects;
         }

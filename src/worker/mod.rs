@@ -5,6 +5,7 @@
 //! [`supervisor`] owns the threads of a process, and [`detached`] those that run in workers of their own: two forms of the
 //! port [`Executor`](crate::ports::Executor).
 
+mod answers;
 pub mod client;
 pub mod code_pages;
 pub mod detached;

@@ -373,6 +373,7 @@ fn size(item: &Item) -> usize {
             | FromWorker::Preview { .. }
             | FromWorker::Drawn { .. }
             | FromWorker::Suggested { .. }
+            | FromWorker::Typed { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => 0,

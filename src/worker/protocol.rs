@@ -54,6 +54,13 @@ pub enum ToWorker {
         id: u64,
         draft: ToComplete,
     },
+    /// What do extensions make of this, typed at a terminal? Answered by [`FromWorker::Typed`]. Asked where
+    /// [`Looks::hears_keys`](crate::domain::Looks::hears_keys) says so.
+    Typed {
+        id: u64,
+        /// As a terminal sends it.
+        data: String,
+    },
     /// The client is leaving in order: a worker with nothing left to do may end at once.
     Goodbye,
 }
@@ -92,6 +99,12 @@ pub enum FromWorker {
     Suggested {
         id: u64,
         suggestions: Vec<Suggestion>,
+    },
+    /// What is to be done with something that was typed: as if this had been typed, or nothing.
+    Typed {
+        id: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<String>,
     },
     /// A log line. `offset` is where it begins, `next_offset` where the next will.
     Event {
@@ -136,7 +149,7 @@ pub enum FromWorker {
 pub(super) fn needs_secret(message: &ToWorker) -> Option<u64> {
     match message {
         ToWorker::Command { id, command } if decides(command) => Some(*id),
-        ToWorker::Complete { id, .. } => Some(*id),
+        ToWorker::Complete { id, .. } | ToWorker::Typed { id, .. } => Some(*id),
         ToWorker::Hello { .. }
         | ToWorker::Subscribe { .. }
         | ToWorker::Command { .. }
@@ -152,7 +165,9 @@ pub(super) fn needs_secret(message: &ToWorker) -> Option<u64> {
 fn decides(command: &Command) -> bool {
     let types = matches!(
         command,
-        Command::Gesture { gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } }
+        Command::Gesture {
+            gesture: Gesture::Type { .. } | Gesture::Write { .. } | Gesture::Close { .. } | Gesture::Draft { .. }
+        }
     );
     let steps_over = matches!(command, Command::Resume { how: Resume::Skip | Resume::Continue { value: Some(_) } });
     let runs = matches!(command, Command::Submit { text, .. } if text.trim_start().starts_with('/'));

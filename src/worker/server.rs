@@ -6,13 +6,14 @@
 //! However many clients there are and whatever they do, they cost bounded memory: small messages wait in an outbox, what is
 //! large is made when it is sent, two at a time.
 
+use super::answers::{ask_beside, command_answered, previewed};
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::presence::{Admission, Presence};
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION, needs_secret};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, ContentHash, Draft, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
+use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
@@ -40,9 +41,6 @@ const LONGEST_HELLO: usize = 4 << 10;
 
 /// What all clients together may be sending at a moment.
 const MOST_INCOMING: usize = 2 * LONGEST_COMMAND;
-
-/// Answers of extensions that a client may wait for.
-const ASKED: usize = 4;
 
 /// So many large messages are made at a time.
 const AT_ONCE: usize = 2;
@@ -419,15 +417,7 @@ impl Hub {
                     previews.spawn(async move { outbox.push(previewed(&handle, id, draft).await) });
                     while previews.try_join_next().is_some() {}
                 }
-                ToWorker::Draw { id, .. } if asked.len() >= ASKED => {
-                    outbox.push(FromWorker::Error { id, message: "extensions are asked too much".to_owned() });
-                }
-                ToWorker::Draw { id, to_draw } => {
-                    let (handle, outbox) = (handle.clone(), outbox.clone());
-                    asked.spawn(async move {
-                        outbox.push(FromWorker::Drawn { id, drawing: handle.draw(to_draw).await });
-                    });
-                }
+                ToWorker::Draw { .. } | ToWorker::Typed { .. } => ask_beside(&mut asked, message, &handle, &outbox),
                 ToWorker::Complete { id, draft } => {
                     let (handle, outbox) = (handle.clone(), outbox.clone());
                     // Of the draft as it was nobody wants to know any more.
@@ -623,29 +613,6 @@ impl Audience for Hub {
         if differs {
             self.tell(|outbox| outbox.push_state(&state));
         }
-    }
-}
-
-/// The answer to who asks what would be sent.
-async fn previewed(handle: &Handle, id: u64, draft: Draft) -> FromWorker {
-    match handle.preview(draft).await {
-        Ok(preview) => FromWorker::Preview { id, preview: Box::new(preview) },
-        Err(message) => FromWorker::Error { id, message },
-    }
-}
-
-/// The answer to a command. `foreground` is the program that has the terminal of the client.
-async fn command_answered(handle: &Handle, id: u64, command: Command, foreground: &mut Option<u64>) -> FromWorker {
-    let taken = if let Command::TakeForeground { id } = command { Some(id) } else { None };
-    let is_over = matches!(command, Command::ForegroundOver { .. });
-    match handle.ask(command).await {
-        Ok(()) => {
-            if taken.is_some() || is_over {
-                *foreground = taken;
-            }
-            FromWorker::Ack { id }
-        }
-        Err(message) => FromWorker::Error { id, message },
     }
 }
 

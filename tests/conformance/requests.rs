@@ -1,4 +1,4 @@
-//! `context` and `before_provider_request`: before each call of a model, for that call alone.
+//! `context`, `before_provider_headers` and `before_provider_request`: before each call of a model, for that call alone.
 
 use super::{Conversation, answer, calls};
 use crate::support::scripted_handlers::{Reply, ScriptedHandlers};
@@ -102,15 +102,19 @@ async fn a_payload_that_costs_more_or_loses_the_constitution_is_not_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn both_stages_are_asked_for_each_call_behind_the_prompt_and_before_the_answer() {
+async fn all_stages_of_a_request_are_asked_for_each_call_behind_the_prompt_and_before_the_answer() {
     let handlers = ScriptedHandlers::default()
         .listens("payload", Stage::BeforeProviderRequest)
+        .listens("headers", Stage::BeforeProviderHeaders)
         .listens("context", Stage::Context)
         .listens("begins", Stage::BeforeAgentStart)
         .listens("typed", Stage::Input);
     let mut thread = Conversation::new(handlers, vec![calls(&[("look", json!({"at": 1}))]), answer("well")]);
     thread.say("go").await;
-    assert_eq!(thread.handlers.order(), ["typed", "begins", "context", "payload", "context", "payload"]);
+    assert_eq!(
+        thread.handlers.order(),
+        ["typed", "begins", "context", "headers", "payload", "context", "headers", "payload"]
+    );
     let results = |block: &Block| matches!(block, Block::ToolResult { .. });
     assert!(thread.requests()[1].messages.last().unwrap().blocks.iter().any(results));
 }

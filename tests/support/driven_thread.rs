@@ -15,8 +15,8 @@ use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Pla
 use levain::engine::thread::Thread;
 use levain::ports::store::{Attach, Fetch, HandOff, Include, KeepImage, Snapshot};
 use levain::ports::{
-    CallRequest, Clock, EncodedRequest, Forgetful, Handlers, NoHandlers, Provider, ProviderEvent, ProviderStream,
-    StoreError, ThreadStore, ToolRunner,
+    Beside, CallRequest, Clock, EncodedRequest, Forgetful, Handlers, NoHandlers, Provider, ProviderEvent,
+    ProviderStream, StoreError, ThreadStore, ToolRunner,
 };
 use levain::tools::NoTools;
 use std::collections::VecDeque;
@@ -229,7 +229,7 @@ impl Provider for Script {
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
         self.encoding.pass();
         let body = levain::providers::encode::body(self.form(), &request)?;
-        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), watch: None })
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), beside: Beside::default() })
     }
 
     fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {

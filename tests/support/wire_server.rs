@@ -21,12 +21,18 @@ pub struct WireServer {
 struct Shared {
     says: String,
     asked: Mutex<Vec<String>>,
+    headers: Mutex<Vec<HeaderMap>>,
     broken: Mutex<Vec<String>>,
 }
 
 impl WireServer {
     pub fn start(says: &str) -> Self {
-        let shared = Shared { says: says.to_owned(), asked: Mutex::default(), broken: Mutex::default() };
+        let shared = Shared {
+            says: says.to_owned(),
+            asked: Mutex::default(),
+            headers: Mutex::default(),
+            broken: Mutex::default(),
+        };
         let shared = Arc::new(shared);
         let server = Loopback::start(Router::new().fallback(answer).with_state(Arc::clone(&shared)));
         Self { shared, server }
@@ -40,6 +46,13 @@ impl WireServer {
     pub fn asked(&self) -> Vec<String> {
         assert_eq!(*self.shared.broken.lock().unwrap(), Vec::<String>::new());
         self.shared.asked.lock().unwrap().clone()
+    }
+}
+
+impl WireServer {
+    /// The headers of the requests so far.
+    pub fn headers(&self) -> Vec<HeaderMap> {
+        self.shared.headers.lock().unwrap().clone()
     }
 }
 
@@ -92,6 +105,7 @@ async fn answer(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap,
         return Response::builder().status(400).body(text.into()).unwrap();
     };
     shared.asked.lock().unwrap().push(asked.to_string());
+    shared.headers.lock().unwrap().push(headers);
     let response = Response::builder().header("content-type", "text/event-stream").header("x-ratelimit-remaining", "7");
     // What nobody is to be told of.
     let response = response.header("set-cookie", "session=1").header("x-echo", format!("was {KEY}"));

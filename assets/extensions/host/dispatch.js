@@ -136,7 +136,8 @@ export function callHandler(id, event, value, ctxData, isSame, takeMessages) {
 /** What crosses of what came of a handler. */
 function told(came, event, path, seen, edits, isSame, takeMessages) {
   if (came.error !== undefined) return { error: came.error };
-  const { result } = came;
+  // Headers are changed in place alone.
+  const result = event === "before_provider_headers" ? undefined : came.result;
   const isSilent = result === undefined || result === null;
   try {
     if (takeMessages && (isSilent || isPlain(result))) {

@@ -133,11 +133,8 @@ export const RULES = {
   before_provider_headers: {
     start: (payload) => ({ payload, headers: { ...payload.headers } }),
     event: (state) => ({ ...state.payload, headers: state.headers }),
-    take: (state, answer) => {
-      const headers = own(answer, "headers");
-      if (given(headers)) state.headers = headers;
-      return false;
-    },
+    // They are changed in place; what is answered counts for nothing.
+    take: () => false,
     end: ({ headers }) => ({ headers }),
   },
 

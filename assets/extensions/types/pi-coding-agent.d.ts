@@ -197,7 +197,7 @@ export interface Events {
   before_agent_start: { event: BeforeAgentStartEvent; result: BeforeAgentStartEventResult };
   context: { event: ContextEvent; result: { messages?: AgentMessage[] } };
   before_provider_request: { event: { type: "before_provider_request"; payload: any }; result: unknown };
-  before_provider_headers: { event: { type: "before_provider_headers"; headers: Record<string, string> }; result: { headers?: Record<string, string> } };
+  before_provider_headers: { event: { type: "before_provider_headers"; headers: Record<string, string | null> }; result: void };
   after_provider_response: Told<"after_provider_response", { status: number; headers: Record<string, string> }>;
   tool_call: { event: ToolCallEvent; result: ToolCallEventResult };
   tool_result: { event: ToolResultEvent; result: ToolResultEventResult };

@@ -1,8 +1,8 @@
 //! Questions of extensions to the person, what they show and draw, and their commands that run.
 
 use crate::domain::{
-    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, ModelRef, MoveTo, Moved,
-    NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Suggested, Tokens,
+    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, Look, Looks, ModelRef, MoveTo,
+    Moved, NumberedText, OfExtensions, OpenComponent, OpenDialog, Putting, Shown, Suggested, Tokens,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -36,12 +36,12 @@ pub(super) enum Asked {
     Notice(String),
     /// The turn ends, whoever is waited for.
     Abort,
-    /// Whether as if it had been pasted.
-    Suggest(String, bool),
+    Suggest(String, Putting),
     /// A text for the clipboard.
     Copy(String),
     Attention(String),
     Theme(String),
+    Look(Look),
     Move(MoveTo, String),
     Append(ExtensionEntry, oneshot::Sender<()>),
     Call(Box<ModelCall>, Reply),
@@ -57,6 +57,8 @@ pub(super) struct Dialogs {
     pub(super) calling: Option<NumberedText>,
     /// The theme that was chosen last.
     pub(super) theme: Option<NumberedText>,
+    /// How they have the thread shown.
+    pub(super) looks: Looks,
     /// The newest text for the draft.
     pub(super) suggested: Option<Suggested>,
     /// The newest text for the clipboard.
@@ -119,6 +121,7 @@ impl Default for Dialogs {
             suggested: None,
             copied: None,
             theme: None,
+            looks: Looks::default(),
             calling: None,
             moved: None,
             shown: Vec::new(),
@@ -154,6 +157,7 @@ impl Dialogs {
             completes: handlers.completes(),
             foreground: self.waiting_program().cloned(),
             drawn: handlers.drawn(),
+            looks: self.looks.clone(),
         }
     }
 

@@ -8,9 +8,9 @@ use super::stage::within;
 use crate::domain::command::LONG_NAME;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, MoveTo, Moved,
-    NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
-    Timestamp, ToComplete, ToDraw,
+    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, Look, MoveTo, Moved,
+    NumberedText, OpenComponent, OpenDialog, PromptEvent, Putting, Shown, Suggested, Suggestion, ThreadEvent,
+    ThreadKind, Timestamp, ToComplete, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -114,6 +114,16 @@ impl<A: Audience> Driver<A> {
         while self.dialogs.asked_beside.try_join_next().is_some() {}
     }
 
+    /// Asks extensions what becomes of something that was typed, beside everything else. Where they take too long it stays as it is.
+    pub(super) fn typed(&mut self, data: String, reply: oneshot::Sender<Option<String>>) {
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.dialogs.asked_beside.spawn(async move {
+            let made = timeout(DEADLINE, handlers.typed(data.clone())).await;
+            let _gone = reply.send(made.unwrap_or(Some(data)));
+        });
+        while self.dialogs.asked_beside.try_join_next().is_some() {}
+    }
+
     pub(super) async fn extension_asks(&mut self, asked: Asked) {
         match asked {
             Asked::Dialog { from, dialog, within, reply } => {
@@ -139,10 +149,10 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
                 let _gone = done.send(());
             }
-            Asked::Suggest(text, pasted) if text.len() <= LARGEST => {
+            Asked::Suggest(text, how) if text.len() <= LARGEST => {
                 let before = self.dialogs.suggested.as_ref().map(|suggested| &suggested.text);
                 let text = NumberedText::after(before, text);
-                self.dialogs.suggested = Some(Suggested { text, pasted });
+                self.dialogs.suggested = Some(Suggested { text, how });
             }
             Asked::Move(to, text) if text.len() <= LARGEST => {
                 let text = NumberedText::after(self.dialogs.moved.as_ref().map(|moved| &moved.text), text);
@@ -151,6 +161,7 @@ impl<A: Audience> Driver<A> {
             Asked::Theme(name) if name.len() <= LONGEST_THEME => {
                 self.dialogs.theme = Some(NumberedText::after(self.dialogs.theme.as_ref(), name));
             }
+            Asked::Look(look) => self.dialogs.looks.change(look),
             Asked::Copy(text) if text.len() <= LARGEST => {
                 self.dialogs.copied = Some(NumberedText::after(self.dialogs.copied.as_ref(), text));
             }
@@ -302,8 +313,12 @@ impl ThreadAccess for Access {
         self.tell(Asked::Copy(text));
     }
 
-    fn suggest(&self, text: String, pasted: bool) {
-        self.tell(Asked::Suggest(text, pasted));
+    fn look(&self, look: Look) {
+        self.tell(Asked::Look(look));
+    }
+
+    fn suggest(&self, text: String, how: Putting) {
+        self.tell(Asked::Suggest(text, how));
     }
 
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()> {

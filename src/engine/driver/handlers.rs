@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::pipeline::{Goal, Made, News, Pause, PipelineJob};
-use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, prepare_prompt};
+use super::prepare::{PromptMade, constitution, edit_history, facts, header_edits, payload_of, prepare_prompt};
 use super::prepare_error::PrepareError;
 use super::ready::Ready;
 use super::run::Driver;
@@ -13,8 +13,8 @@ use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::problem::nearest;
 use crate::domain::{
-    CallId, ContentHash, Entry, Event, ExtensionEntry, Messages, Piece, PromptEvent, SentBody, Stage, StageValue, Step,
-    StepOutcome, ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
+    CallId, ContentHash, Entry, Event, ExtensionEntry, Messages, OpenHeaders, Piece, PromptEvent, SentBody, Stage,
+    StageValue, Step, StepOutcome, ThreadEvent, ThreadKind, ToolCall, ToolEvent, ToolRef,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase};
@@ -154,21 +154,33 @@ impl<A: Audience> Driver<A> {
         true
     }
 
-    /// Takes the request in its provider's form through its handlers; gives it back where there are none.
-    pub(super) fn edit_payload(
+    /// Takes the headers of a request and the request in its provider's form through their handlers; gives it back where there are
+    /// none. One that was looked at is as it was then, but for its headers.
+    pub(super) fn edit_sent(
         &mut self,
         request: u32,
         ready: Ready,
-        tools: Vec<ToolRef>,
-        endpoint: String,
+        (tools, endpoint): (Vec<ToolRef>, String),
+        (seen, headers): (bool, Option<OpenHeaders>),
     ) -> Option<(Ready, Vec<ToolRef>, String)> {
-        let body = ready.encoded.as_ref().filter(|_| self.has(Stage::BeforeProviderRequest));
+        let body = ready.encoded.as_ref().filter(|_| !seen && self.has(Stage::BeforeProviderRequest));
         let payload = body.and_then(|(_, encoded)| serde_json::from_slice::<Value>(&encoded.body).ok());
-        let Some(payload) = payload else { return Some((ready, tools, endpoint)) };
-        let paid = Some(Box::new(self.paid(request, &ready, payload.clone())));
+        if payload.is_none() && headers.is_none() {
+            return Some((ready, tools, endpoint));
+        }
+        let paid = payload.as_ref().map(|payload| Box::new(self.paid(request, &ready, payload.clone())));
+        let headers = headers.map(|OpenHeaders { told, key }| Chain::BeforeProviderHeaders { headers: told, key });
+        let payload = payload.map(|payload| Chain::BeforeProviderRequest { payload, paid });
         let ready = Box::new(ready);
         self.start(Goal::Payload { request, ready, tools, endpoint }, |asking| async move {
-            Made::Stage(asking.through(Chain::BeforeProviderRequest { payload, paid }).await)
+            let mut all = Vec::new();
+            for chain in headers.into_iter().chain(payload) {
+                if all.iter().any(|passed: &Passed| passed.aborted) {
+                    break;
+                }
+                all.push(asking.through(chain).await);
+            }
+            Made::Request(all)
         });
         None
     }
@@ -309,8 +321,8 @@ impl<A: Audience> Driver<A> {
                 self.pipeline.edits = edits.map(|edits| *edits);
                 self.prepare_from(request, attempt, &plan, &state).await;
             }
-            (Goal::Payload { request, ready, tools, endpoint }, Made::Stage(passed)) => {
-                if passed.aborted {
+            (Goal::Payload { request, ready, tools, endpoint }, Made::Request(passed)) => {
+                if passed.iter().any(|passed| passed.aborted) {
                     return self.give_up_turn();
                 }
                 self.payload_made(request, *ready, (tools, endpoint), passed).await;
@@ -411,13 +423,18 @@ impl<A: Audience> Driver<A> {
         request: u32,
         mut ready: Ready,
         (tools, endpoint): (Vec<ToolRef>, String),
-        passed: Passed,
+        passed: Vec<Passed>,
     ) {
-        let Some((sent, encoded)) = ready.encoded.take() else { return };
-        let payload = payload_of(&passed);
-        let steps = self.kept_steps(&passed.asked);
-        self.tell_failures(&steps);
-        self.pipeline.steps.extend(steps);
+        let Some((sent, mut encoded)) = ready.encoded.take() else { return };
+        for passed in &passed {
+            let steps = self.kept_steps(&passed.asked);
+            self.tell_failures(&steps);
+            self.pipeline.steps.extend(steps);
+        }
+        if let Some(headers) = passed.iter().find_map(header_edits) {
+            encoded.beside.headers = headers;
+        }
+        let payload = passed.iter().find_map(payload_of);
         ready.encoded = Some(match payload {
             Some(payload) => {
                 let text = payload.to_string();
@@ -454,7 +471,7 @@ impl<A: Audience> Driver<A> {
             Some((same, hash)) if same.is_shared_with(value) => hash.clone(),
             Some(_) | None => {
                 let hash = match value {
-                    StageValue::Json(value) => self.keep_value(Value::clone(value)),
+                    StageValue::Json(value) => self.keep_value(without_values(value)),
                     StageValue::Messages(all) => self.keep_messages(all, &mut messages),
                 };
                 last = Some((value, hash.clone()));
@@ -580,4 +597,14 @@ fn joins(queued: QueuedPrompt, text: String) -> Effect {
     let QueuedPrompt { prompt, images, files, .. } = queued;
     let (role, prompt) = ("user".to_owned(), Some(prompt));
     Effect::Emit(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }))
+}
+
+/// A value as it is kept: of headers the names, as what they hold may be a secret of whoever set them.
+fn without_values(value: &Value) -> Value {
+    let mut value = value.clone();
+    if value.get("type").is_some_and(|stage| stage == Stage::BeforeProviderHeaders.name()) {
+        let headers = value.get_mut("headers").and_then(Value::as_object_mut).into_iter().flatten();
+        headers.for_each(|(_, value)| *value = "…".into());
+    }
+    value
 }

@@ -24,6 +24,8 @@ pub(super) enum DriverMessage {
     Draw(ToDraw, oneshot::Sender<Drawing>),
     /// What extensions say that can complete a draft.
     Complete(ToComplete, oneshot::Sender<Vec<Suggestion>>),
+    /// What becomes of something that was typed at a terminal.
+    Typed(String, oneshot::Sender<Option<String>>),
     /// An extension of this thread wants something.
     Extension(Asked),
     Leave(EndReason),
@@ -81,6 +83,15 @@ impl Handle {
             return Vec::new();
         }
         answer.await.unwrap_or_default()
+    }
+
+    /// What extensions make of something that was typed at a terminal; none where one took it.
+    pub async fn typed(&self, data: String) -> Option<String> {
+        let (reply, answer) = oneshot::channel();
+        if self.sender.send(DriverMessage::Typed(data.clone(), reply)).await.is_err() {
+            return Some(data);
+        }
+        answer.await.unwrap_or(Some(data))
     }
 
     /// Asks the driver to end in order.

@@ -61,6 +61,8 @@ pub(super) enum Made {
     Prompt(Box<PromptMade>),
     Context(Option<Box<HistoryEdits>>, Passed),
     Stage(Passed),
+    /// Headers and request, as far as they had handlers.
+    Request(Vec<Passed>),
 }
 
 /// A value under way. Dropping it ends the handler that is asked.

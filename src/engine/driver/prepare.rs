@@ -2,8 +2,8 @@
 
 use super::stage::{Asked, Asking, Passed};
 use crate::domain::{
-    Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Messages, Origin, Piece, Stage, StageValue, Step,
-    StepOutcome,
+    Assembly, CustomMessage, Entry, HeaderEdits, HistoryEdits, Image, LayerKind, Messages, Origin, Piece, Stage,
+    StageValue, Step, StepOutcome,
 };
 use crate::engine::thread::Thread;
 use crate::pipeline::{Chain, Forms, differs, edited, to_json, told};
@@ -173,6 +173,16 @@ pub(super) async fn edit_history(asking: &Asking, history: &[Entry], forms: &For
 pub(super) fn payload_of(passed: &Passed) -> Option<Value> {
     let Chain::BeforeProviderRequest { payload, paid } = &passed.chain else { return None };
     paid.as_ref().is_some_and(|paid| paid.before != *payload).then(|| payload.clone())
+}
+
+/// What handlers made of the headers of a request; none where they were not asked.
+pub(super) fn header_edits(passed: &Passed) -> Option<HeaderEdits> {
+    let Chain::BeforeProviderHeaders { headers, .. } = &passed.chain else { return None };
+    let told = passed.asked.iter().find_map(|asked| asked.before.as_ref())?.json();
+    let told = told.get("headers").and_then(Value::as_object)?;
+    let gone = told.keys().filter(|name| !headers.contains_key(*name)).map(|name| (name.clone(), None));
+    let set = headers.iter().filter(|(name, value)| told.get(*name).and_then(Value::as_str) != Some(value.as_str()));
+    Some(gone.chain(set.map(|(name, value)| (name.clone(), Some(value.clone())))).collect())
 }
 
 /// What conditions of handlers know of a thread.

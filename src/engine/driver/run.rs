@@ -247,6 +247,7 @@ impl<A: Audience> Driver<A> {
                     DriverMessage::MayLeave(leaving, reply) => self.may_leave(leaving, reply),
                     DriverMessage::Draw(to_draw, reply) => self.draw(to_draw, reply),
                     DriverMessage::Complete(draft, reply) => self.complete(draft, reply),
+                    DriverMessage::Typed(data, reply) => self.typed(data, reply),
                     DriverMessage::Extension(asked) => {
                         self.extension_asks(asked).await;
                         self.carry_out().await;
@@ -484,10 +485,9 @@ impl<A: Audience> Driver<A> {
             Err(PrepareError::Failed(error)) => return self.not_made(request, attempt, error),
         }
         let endpoint = provider.endpoint();
-        if self.seen_payload(request, &mut ready) {
-            return self.record_request(request, ready, tools, endpoint).await;
-        }
-        if let Some((ready, tools, endpoint)) = self.edit_payload(request, ready, tools, endpoint) {
+        let seen = self.seen_payload(request, &mut ready);
+        let headers = self.has(Stage::BeforeProviderHeaders).then(|| provider.headers());
+        if let Some((ready, tools, endpoint)) = self.edit_sent(request, ready, (tools, endpoint), (seen, headers)) {
             self.record_request(request, ready, tools, endpoint).await;
         }
     }
@@ -531,7 +531,7 @@ impl<A: Audience> Driver<A> {
         let Some((_, mut encoded)) = ready.encoded.take() else { return };
         self.early = EarlyCalls::default();
         let watch = self.has(Stage::AfterProviderResponse).then(ResponseWatch::default);
-        encoded.watch.clone_from(&watch);
+        encoded.beside.watch.clone_from(&watch);
         let stream = provider.send(encoded);
         let what = (ready.model, ready.attempt, ready.purpose);
         let call = self.call.insert(Call::new(request, what, stream, self.settings.models.bounds()));

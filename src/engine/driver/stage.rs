@@ -398,6 +398,7 @@ fn blocked(chain: &Chain) -> String {
         Chain::Input { .. }
         | Chain::BeforeAgentStart { .. }
         | Chain::Context { .. }
+        | Chain::BeforeProviderHeaders { .. }
         | Chain::BeforeProviderRequest { .. }
         | Chain::MessageEnd { .. }
         | Chain::ToolResult { .. }

@@ -133,6 +133,45 @@ fn contexts_chain_as_lists() {
 }
 
 #[test]
+fn headers_chain_and_neither_a_key_nor_the_form_of_a_request_is_set() {
+    let headers = || [("x-team".to_owned(), "bread".to_owned())].into();
+    let begin = || Chain::BeforeProviderHeaders { headers: headers(), key: Some("x-own-key".to_owned()) };
+    let (chain, merged) = through(
+        begin(),
+        &[
+            json!({}),
+            json!({"headers": {"x-team": "bread"}}),
+            json!({"headers": {"X-Team": "cake", "x-trace": 7, "x-gone": null}}),
+            json!({"headers": {"x-trace": "8"}}),
+        ],
+    );
+    assert_eq!(
+        merged,
+        [Ok(Merged::Unchanged), Ok(Merged::Unchanged), Ok(Merged::Changed), Ok(Merged::Changed)],
+        "what is left out is gone"
+    );
+    assert_eq!(chain.event().json()["headers"], json!({"x-trace": "8"}));
+    let many: serde_json::Map<_, _> = (0..101).map(|number| (format!("x-{number}"), "1".into())).collect();
+    for (headers, why) in [
+        (json!({"Authorization": "Bearer mine"}), "`authorization`, which the provider itself sends"),
+        (json!({"x-own-key": "mine"}), "`x-own-key`, which"),
+        (json!({"X-API-Key": "mine"}), "`x-api-key`, which"),
+        (json!({"Content-Length": "0"}), "`content-length`, which"),
+        (json!({"x-a": "one\r\nx-b: two"}), "cannot be sent"),
+        (json!({"x-a": "größe"}), "cannot be sent"),
+        (json!({"x-a": ["one"]}), "is no text"),
+        (json!({"x a": "one"}), "no name of a header"),
+        (json!({"": "one"}), "no name of a header"),
+        (json!(["x"]), "where an object is expected"),
+        (Value::Object(many), "more than 100"),
+    ] {
+        let (chain, merged) = through(begin(), &[json!({ "headers": headers })]);
+        assert!(matches!(&merged[..], [Err(error)] if error.contains(why)), "{headers}: {merged:?}");
+        assert_eq!(chain, begin(), "an answer counts whole or not at all");
+    }
+}
+
+#[test]
 fn any_payload_replaces_the_one_before() {
     let (chain, merged) =
         through(Chain::BeforeProviderRequest { payload: json!({"a": 1}), paid: None }, &[json!({"a": 2})]);

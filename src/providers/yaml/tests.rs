@@ -38,7 +38,14 @@ fn a_file_with_profiles_and_mistakes() {
     assert_eq!((&part.sent, part.key_variable.as_deref()), (&Some(Sent::Bearer), Some("GATEWAY_KEY")));
     assert_eq!((part.tools, part.window, part.timeout), (ToolForm::Text, Some(100_000), Some(120)));
     assert_eq!(part.headers, [("x-team".to_owned(), "bread".to_owned())]);
-    let price = Price { model: "small-1".into(), input: 1.0, output: 5.5, max_output: Some(4_096) };
+    let price = Price {
+        model: "small-1".into(),
+        input: 1.0,
+        output: 5.5,
+        cache_read: None,
+        cache_write: None,
+        max_output: Some(4_096),
+    };
     assert_eq!(part.prices, [price]);
     let gemini = file.part("gemini-2-pro");
     assert_eq!((gemini.form, gemini.base.as_deref()), (Some(WireForm::Gemini), Some("https://gateway.example/v1beta")));

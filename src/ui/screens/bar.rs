@@ -178,8 +178,15 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
 fn doing(model: &Model) -> Option<(String, Role)> {
     let seconds = model.view.activity.seconds;
     let time = if seconds == 0 { String::new() } else { format!(" {seconds} s") };
-    let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
-    let waiting = |word: &str| working(model.working_message().as_deref().unwrap_or(word));
+    let marked = |mark: &str, word: &str| {
+        let mark = if mark.is_empty() { String::new() } else { format!("{mark} ") };
+        Some((format!("{mark}{word}{time}"), Role::ThreadRunning))
+    };
+    let working = |word: &str| marked("●", word);
+    let waiting = |word: &str| {
+        let word = model.working_message().unwrap_or_else(|| word.to_owned());
+        if model.hides_working() { None } else { marked(model.working_mark(), &word) }
+    };
     if let Some(Handling { stage, handler, paused, .. }) = model.view.handling() {
         if paused.is_some() {
             return Some((format!("○ paused before {handler} ({stage}): /go"), Role::BarWarning));

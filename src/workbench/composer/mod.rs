@@ -37,6 +37,8 @@ pub struct Composer {
     rows: Vec<Row>,
     /// Column that up and down try to keep.
     wanted: Option<usize>,
+    /// Counts up when what is written may have changed.
+    revision: u64,
 }
 
 impl Composer {
@@ -193,8 +195,14 @@ impl Composer {
         self.rows = rows;
     }
 
+    /// Another one when what is written may be something else.
+    pub(super) fn revision(&self) -> u64 {
+        self.revision
+    }
+
     fn edited(&mut self) {
         self.wanted = None;
+        self.revision += 1;
         self.wrap(self.width);
     }
 

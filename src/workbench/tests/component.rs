@@ -2,8 +2,12 @@
 
 use super::dialog::showing;
 use super::*;
-use crate::domain::{Gesture, OfExtensions, OfferedShortcut, OpenComponent, ScreenSize, Themes};
+use crate::domain::{
+    ContentHash, Gesture, Indicator, Looks, NumberedText, NumberedWish, OfExtensions, OfferedShortcut, OpenComponent,
+    Putting, ScreenSize, Suggested, Themes,
+};
 use crate::workbench::overlay::Overlay;
+use std::time::Duration;
 
 fn component(id: u64, focused: bool) -> OpenComponent {
     OpenComponent { id, from: "pad.ts".to_owned(), at: None, focused, editor: None, lines: vec![format!("drawn {id}")] }
@@ -70,8 +74,10 @@ fn extensions_are_told_how_large_the_screen_is_and_of_its_themes() {
     showing(&mut session, open(vec![]));
     let told = session.gestures();
     let themes = Themes { names: session.model.themes.clone(), chosen: None };
-    let [Gesture::Resize(ScreenSize { .. }), Gesture::Themes(first)] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!(*first, themes);
+    let [Gesture::Draft { text }, Gesture::Resize(ScreenSize { .. }), Gesture::Themes(first)] = told.as_slice() else {
+        panic!("{told:?}")
+    };
+    assert_eq!((text.as_str(), first), ("", &themes));
     showing(&mut session, open(vec![component(1, true)]));
     assert_eq!(session.gestures(), []);
     session.tell(Message::Resize { columns: 90, rows: 20 });
@@ -79,6 +85,89 @@ fn extensions_are_told_how_large_the_screen_is_and_of_its_themes() {
     session.model.theme = Some("light".to_owned());
     showing(&mut session, open(vec![]));
     assert_eq!(session.gestures(), [Gesture::Themes(Themes { chosen: Some("light".to_owned()), ..themes })]);
+}
+
+#[test]
+fn extensions_are_told_of_the_draft_and_of_details_as_they_change() {
+    let mut session = connected();
+    showing(&mut session, open(vec![]));
+    session.gestures();
+    let written = |text: &str| Gesture::Draft { text: text.to_owned() };
+    session.keys("h i");
+    assert_eq!(session.gestures(), [written("h"), written("hi")]);
+    // Where nothing changed nothing is told.
+    session.keys("left");
+    showing(&mut session, open(vec![]));
+    assert_eq!(session.gestures(), []);
+    session.keys("ctrl-o");
+    assert_eq!(session.gestures(), [Gesture::Unfold { open: true }]);
+    let wish = |number, wish| {
+        let looks = Looks { unfolds: Some(NumberedWish { number, wish }), ..Looks::default() };
+        OfExtensions { looks, ..open(vec![]) }
+    };
+    // What was wished before this screen came was for somebody else.
+    showing(&mut session, wish(1, false));
+    assert!(!session.model.details, "a first wish after none");
+    session.gestures();
+    showing(&mut session, wish(2, true));
+    assert!(session.model.details);
+    session.keys("ctrl-o");
+    showing(&mut session, wish(2, true));
+    assert!(!session.model.details, "a wish is followed once");
+}
+
+#[test]
+fn a_text_of_an_extension_stands_in_the_place_of_what_it_has_read_and_of_nothing_else() {
+    let put = |number: u64, text: &str, how: Putting| {
+        let text = NumberedText { number, text: text.to_owned() };
+        OfExtensions { suggested: Some(Suggested { text, how }), ..open(vec![]) }
+    };
+    let instead = |read: &str| Putting::Instead(ContentHash::of(read.as_bytes()));
+    for (how, draft) in [
+        (instead("some words"), "SHOUTED"),
+        (instead("other words"), "SHOUTED\nsome words"),
+        (Putting::Before, "SHOUTED\nsome words"),
+        (Putting::Pasted, "some wordsSHOUTED"),
+    ] {
+        let mut session = connected();
+        showing(&mut session, open(vec![]));
+        session.model.composer.set("some words");
+        showing(&mut session, put(1, "SHOUTED", how));
+        assert_eq!(session.model.composer.text(), draft);
+        // Nothing that a person wrote is lost.
+        session.model.composer.undo();
+        session.model.composer.undo();
+        session.model.composer.undo();
+        assert!(session.model.composer.text().contains("some words"), "{}", session.model.composer.text());
+    }
+}
+
+#[test]
+fn marks_of_an_extension_stand_in_turn_while_a_model_is_waited_for() {
+    let mut session = connected();
+    let showing = |session: &mut Session, frames: &[&str], hides_working| {
+        let frames = frames.iter().map(|frame| (*frame).to_owned()).collect();
+        let indicator = Some(Indicator { frames, interval_ms: 120 });
+        showing(
+            session,
+            OfExtensions { looks: Looks { indicator, hides_working, ..Looks::default() }, ..open(vec![]) },
+        );
+    };
+    showing(&mut session, &["a", "b"], false);
+    assert_eq!(session.model.beats_every(), Some(Duration::from_millis(120)));
+    let marks = [0; 3].map(|_| {
+        session.tell(Message::Beat);
+        session.model.working_mark().to_owned()
+    });
+    assert_eq!(marks, ["b", "a", "b"]);
+    for (frames, mark) in [(&["one"][..], "one"), (&[], "")] {
+        showing(&mut session, frames, true);
+        assert_eq!((session.model.beats_every(), session.model.working_mark()), (None, mark));
+    }
+    assert!(session.model.hides_working());
+    showing(&mut session, &["a", "b"], false);
+    session.state(Status::Completed, Vec::new());
+    assert_eq!(session.model.beats_every(), None, "nobody waits");
 }
 
 #[test]

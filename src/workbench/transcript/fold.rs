@@ -255,7 +255,7 @@ impl Transcript {
         let live: Vec<_> = self.live.iter().copied().filter(|id| self.block(*id).is_some_and(is_thinking)).collect();
         if live.is_empty() {
             let request = self.live_request;
-            self.push(Kind::Thinking(Thinking { text, request, finished: true }));
+            self.push(Kind::Thinking(Thinking { text, request, finished: true, label: None }));
             return;
         }
         let mut streamed = String::new();

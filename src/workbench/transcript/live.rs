@@ -153,7 +153,7 @@ impl Transcript {
         let request = self.live_request;
         let kind = match piece {
             Piece::Text(text) => Kind::Answer(Answer { text, request, ended: None, summary: None }),
-            Piece::Thinking(text) => Kind::Thinking(Thinking { text, request, finished: false }),
+            Piece::Thinking(text) => Kind::Thinking(Thinking { text, request, finished: false, label: None }),
             Piece::Tool { id, name, input } => {
                 let (main, output, state) = (String::new(), String::new(), ToolState::Asked);
                 Kind::Tool(Tool {

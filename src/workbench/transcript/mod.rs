@@ -13,6 +13,7 @@ use crate::domain::{
     Tokens,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -172,6 +173,8 @@ pub struct Thinking {
     pub text: String,
     pub request: u32,
     pub finished: bool,
+    /// What an extension calls it while it is folded.
+    pub label: Option<Arc<str>>,
 }
 
 /// A tool call and its result.
@@ -237,6 +240,7 @@ pub struct Transcript {
     permitted: bool,
     /// Whether foldable blocks are born open.
     open: bool,
+    thought_label: Option<Arc<str>>,
     /// What handlers made for the prompt that joins next.
     prepared: Option<Prepared>,
     /// What is to be told of the handlers of the answer that follows.
@@ -322,9 +326,12 @@ impl Transcript {
     }
 
     /// Adds a block at the end.
-    pub(super) fn push(&mut self, kind: Kind) -> BlockId {
+    pub(super) fn push(&mut self, mut kind: Kind) -> BlockId {
         let id = BlockId(self.next_id);
         self.next_id += 1;
+        if let Kind::Thinking(thinking) = &mut kind {
+            thinking.label.clone_from(&self.thought_label);
+        }
         self.blocks.push_back(Block {
             id,
             revision: 0,
@@ -352,6 +359,20 @@ impl Transcript {
     pub(super) fn remove(&mut self, id: BlockId) {
         if let Ok(index) = self.blocks.binary_search_by_key(&id, |block| block.id) {
             self.blocks.remove(index);
+        }
+    }
+
+    /// What folded thoughts are called from here on; as usual without.
+    pub(super) fn label_thoughts(&mut self, label: Option<&str>) {
+        if self.thought_label.as_deref() == label {
+            return;
+        }
+        self.thought_label = label.map(Arc::from);
+        for block in &mut self.blocks {
+            if let Kind::Thinking(thinking) = &mut block.kind {
+                thinking.label.clone_from(&self.thought_label);
+                block.revision += 1;
+            }
         }
     }
 
@@ -392,7 +413,7 @@ impl Transcript {
 
     /// Puts an older page of the log before what is loaded.
     pub(super) fn prepend(&mut self, records: Vec<Record>) {
-        let mut older = Self { open: self.open, ..Self::default() };
+        let mut older = Self { open: self.open, thought_label: self.thought_label.clone(), ..Self::default() };
         for record in records {
             older.apply(record);
         }
