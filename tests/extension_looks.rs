@@ -1,8 +1,9 @@
 //! How extensions have a thread look, and what they hear and do of what a person types.
 
 use crate::support::scripted_project::{Project, done, say};
-use crate::support::terminal::{Terminal, key};
+use crate::support::terminal::{PATIENCE, Terminal, key};
 use serde_json::json;
+use std::time::Instant;
 
 /// Commands that change how the thread looks, each by what stands behind its name.
 const LOOKS: &str = r#"
@@ -82,20 +83,21 @@ fn an_extension_names_folded_thoughts_and_shows_details() {
     terminal.leave();
 }
 
-/// Hears what is typed: lower case becomes upper case, `#` is taken, `$` becomes several keys; F2 stops it. Reads and writes the draft.
+/// Hears what is typed: lower case becomes upper case, `#` is taken, `$` becomes several keys, `!` hangs. Reads and writes the draft.
 const HEARS: &str = r##"
 export default (pi: any) => {
+  let off = () => {};
   pi.on("session_start", (_: any, ctx: any) => {
     if (pi.getFlag("deaf")) return;
-    const off = ctx.ui.onTerminalInput((data: string) => {
-      if (data === "\x1bOQ") { off(); return { consume: true }; }
-      if (data === "#") { ctx.ui.notify("took one"); return { consume: true }; }
+    off = ctx.ui.onTerminalInput((data: string) => {
+      if (data === "#") return { consume: true };
       if (data === "$") return { data: "cash\x7f\x7f" };
-      if (data === "!") { for (;;); }
+      if (data === "!") for (const end = Date.now() + 2000; Date.now() < end;);
       return /^[a-z]$/.test(data) ? { data: data.toUpperCase() } : undefined;
     });
   });
   pi.registerFlag("deaf", { type: "boolean", default: false });
+  pi.registerShortcut("ctrl+q", { description: "deafens", handler: async (ctx: any) => { off(); ctx.ui.notify("hears nothing"); } });
   pi.registerShortcut("ctrl+x", { description: "swaps", handler: async (ctx: any) => {
     const draft = ctx.ui.getEditorText();
     ctx.ui.setEditorText([...draft].reverse().join(""));
@@ -104,25 +106,42 @@ export default (pi: any) => {
 };
 "##;
 
+/// Types what ends with a full stop until extensions made that of it: on a busy machine it may take longer than a key waits.
+fn types(terminal: &Terminal, keys: &str, becomes: &str) {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        terminal.send_keys(keys);
+        terminal.wait_until("it is written", |screen| written(screen).ends_with('.'));
+        if terminal.look(written) == becomes {
+            return;
+        }
+        terminal.send_keys("\x15");
+        terminal.wait_until("it is gone", |screen| !written(screen).ends_with('.'));
+    }
+    panic!("{keys:?} never became {becomes:?}: {}", terminal.screen_text());
+}
+
+/// The last row that begins as a draft does.
+fn written(screen: &vt100::Screen) -> String {
+    let contents = screen.contents();
+    let draft = contents.lines().rev().find_map(|line| line.strip_prefix("› "));
+    draft.unwrap_or_default().trim_end().to_owned()
+}
+
 #[test]
 fn an_extension_hears_what_is_typed_before_the_screen_does() {
     let project = Project::extended(HEARS, &[done()]);
     let terminal = project.begun((100, 45));
-    terminal.wait_for("Done.");
-    terminal.send_keys("hi #there$");
-    terminal.wait_for("HI THEREca");
-    terminal.wait_for("took one");
+    types(&terminal, "hi #there$.", "HI THEREca.");
     // A paste is not one of the keys that it changes.
-    terminal.paste(" and more");
-    terminal.wait_for("HI THEREca and more");
-    // The answer of a question is nobody's but the person's, and so is a list.
-    terminal.send_keys(key::F1);
-    terminal.wait_for("┌ help");
-    terminal.send_keys(key::ESC);
-    terminal.wait_gone("┌ help");
-    // One that hangs holds nobody up.
-    terminal.send_keys("!xy");
-    terminal.wait_for("HI THEREca and more!xy");
+    terminal.paste(" and more.");
+    terminal.wait_for("HI THEREca. and more.");
+    terminal.send_keys("\x15");
+    // One that hangs holds nobody up, and is asked again when it has answered.
+    terminal.send_keys("!xy.");
+    terminal.wait_for("› !xy.");
+    terminal.send_keys("\x15");
+    types(&terminal, "so.", "SO.");
     terminal.leave();
 }
 
@@ -130,12 +149,11 @@ fn an_extension_hears_what_is_typed_before_the_screen_does() {
 fn an_extension_that_no_longer_wants_it_hears_nothing() {
     let project = Project::extended(HEARS, &[done()]);
     let terminal = project.begun((100, 45));
-    terminal.send_keys("a");
-    terminal.wait_for("A");
-    terminal.send_keys("\x1bOQ");
-    terminal.send_keys("b");
-    terminal.wait_for("Ab");
-    assert!(!terminal.screen_text().contains("┌"), "F2 was taken: {}", terminal.screen_text());
+    types(&terminal, "so.", "SO.");
+    terminal.send_keys("\x11");
+    terminal.wait_for("hears nothing");
+    terminal.send_keys(" is it.");
+    terminal.wait_for("› SO. is it.");
     terminal.leave();
 }
 

@@ -156,6 +156,19 @@ fn a_breakpoint_at_a_handler_that_nobody_has_is_told() {
     enter(&terminal, "/break input:typo");
     terminal.wait_for("no handler at input is called typo now (did you mean typos?)");
     enter(&terminal, "/break off");
+    // Where nothing stands still is told apart from what there is not.
+    for (stage, told) in [
+        ("before_provider_headers", "nothing stands still at before_provider_headers"),
+        ("contexts", "there is no stage contexts (did you mean context?)"),
+    ] {
+        terminal.send_keys(&format!("/break {stage}"));
+        terminal.wait_for(&format!("› /break {stage}"));
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for(told);
+        // What was refused is there still.
+        terminal.send_keys("\x15");
+        terminal.wait_gone("› /break");
+    }
     enter(&terminal, "/break input:typos");
     terminal.send_keys("teh wall");
     terminal.wait_for("› teh wall");

@@ -307,6 +307,9 @@ impl Model {
         let (stage, handler) = place.split_once(':').map_or((place, None), |(stage, name)| (stage, Some(name)));
         let names = || Stage::all().filter(|stage| stage.pauses()).map(Stage::name);
         let Some(stage) = Stage::from_name(stage.trim()).filter(|stage| stage.pauses()) else {
+            if let Some(stage) = Stage::from_name(stage.trim()) {
+                return Err(format!("nothing stands still at {stage}"));
+            }
             let near = nearest(stage, names()).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
             return Err(format!("there is no stage {stage}{near}"));
         };
