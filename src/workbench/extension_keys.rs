@@ -54,7 +54,8 @@ impl Model {
         let known = self.view.components.draft.replace(draft);
         if known.is_none_or(|known| known.0 != draft.0) && self.editor().is_none() {
             let text = Some(self.composer.text()).filter(|text| text.len() <= LONGEST_DRAFT);
-            told.push(self.gesture(Gesture::Draft { text: text.unwrap_or_default() }));
+            let gesture = Gesture::Draft { text: text.unwrap_or_default() };
+            told.push(Effect::Send { id: self.sending(Sent::Draft), command: Command::Gesture { gesture } });
         }
         if known.map_or(draft.1, |known| known.1 != draft.1) {
             told.push(self.gesture(Gesture::Unfold { open: draft.1 }));

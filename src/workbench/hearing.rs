@@ -21,7 +21,7 @@ pub(super) enum Typed {
 pub(super) struct Hearing {
     pub(super) asked: Option<Question>,
     pub(super) waiting: VecDeque<Typed>,
-    /// The question that took too long.
+    /// The question that took too long, or that the worker does not ask: nothing is asked until it is answered.
     pub(super) late: Option<u64>,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Question {
 }
 
 impl Hearing {
-    /// The worker does not ask them that: what was typed is done as it was.
+    /// The worker does not ask them for this screen: what was typed is done as it was, and what is typed from here on.
     pub(super) fn is_refused(&mut self, id: u64) {
-        self.late.take_if(|late| *late == id);
+        self.late = Some(id);
         if let Some(question) = self.asked.take_if(|question| question.id == id) {
             self.waiting.push_front(question.typed);
         }

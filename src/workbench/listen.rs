@@ -265,7 +265,15 @@ impl Model {
                     self.rest(status);
                 }
             }
-            Some(Sent::Shell(_) | Sent::Approval | Sent::Drawing | Sent::Suggestions | Sent::Typed | Sent::Other)
+            Some(
+                Sent::Shell(_)
+                | Sent::Approval
+                | Sent::Drawing
+                | Sent::Suggestions
+                | Sent::Typed
+                | Sent::Draft
+                | Sent::Other,
+            )
             | None => {}
         }
         Vec::new()
@@ -285,6 +293,10 @@ impl Model {
         }
         if sent == Some(Sent::Typed) {
             self.hearing.is_refused(id);
+            return Vec::new();
+        }
+        if sent == Some(Sent::Draft) {
+            // Extensions of a worker that somebody else started hear nothing of what is written here.
             return Vec::new();
         }
         if let Some(Sent::Foreground(_)) = sent {

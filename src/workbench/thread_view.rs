@@ -114,6 +114,8 @@ pub(super) enum Sent {
     Suggestions,
     /// What they make of something that was typed.
     Typed,
+    /// What is written, for them to know.
+    Draft,
     /// A program of an extension that is to have the terminal.
     Foreground(Box<Foreground>),
     Other,

@@ -94,7 +94,16 @@ fn extensions_are_told_of_the_draft_and_of_details_as_they_change() {
     session.gestures();
     let written = |text: &str| Gesture::Draft { text: text.to_owned() };
     session.keys("h i");
-    assert_eq!(session.gestures(), [written("h"), written("hi")]);
+    let effects = session.effects();
+    let told = |effect: &Effect| {
+        let Effect::Send { id, command: Command::Gesture { gesture } } = effect else { return None };
+        Some((*id, gesture.clone()))
+    };
+    let told: Vec<_> = effects.iter().filter_map(told).collect();
+    assert_eq!(told.iter().map(|(_, gesture)| gesture.clone()).collect::<Vec<_>>(), [written("h"), written("hi")]);
+    // A worker of somebody else does not want to know; nobody is told of that with each letter.
+    session.tell(Message::Worker(id(), FromWorker::Error { id: told[0].0, message: "nothing was allowed".to_owned() }));
+    assert!(session.model.notice().is_none());
     // Where nothing changed nothing is told.
     session.keys("left");
     showing(&mut session, open(vec![]));

@@ -99,10 +99,11 @@ fn what_is_typed_is_done_where_nobody_hears_it_any_more() {
     let mut session = heard();
     session.keys("a");
     let asked = session.asked_about();
-    showing(&mut session, hearing(false));
     session.tell(Message::Worker(id(), FromWorker::Error { id: asked[0].0, message: "no".to_owned() }));
     assert_eq!(session.draft(), "a");
     assert!(session.model.notice().is_none());
+    session.keys("b");
+    assert_eq!((session.draft().as_str(), session.asked_about()), ("ab", vec![]));
 }
 
 #[test]
