@@ -113,7 +113,6 @@ fn a_projects_extension_imports_only_what_was_looked_through() {
 fn an_extension_changes_nothing_that_decides_what_runs() {
     let project = Project::new("");
     let (home, root) = (project.home.home(), project.home.project());
-    write(&home, "mine/extensions/m.ts", "export default () => {};");
     write(&home, ".pi/agent/settings.json", r#"{"packages": ["~/mine"]}"#);
     let agent = home.join(".pi/agent");
     let paths = [
@@ -122,14 +121,18 @@ fn an_extension_changes_nothing_that_decides_what_runs() {
         agent.join("settings.json"),
         agent.join("npm/x.js"),
         agent.join("git/x.js"),
+        agent.join("extensions/x.ts"),
+        // What many keep there, though the folder was not made yet.
         agent.join("other.txt"),
+        agent.join("extensions/my.json"),
+        home.join(".pi/cache/mine/x.bin"),
     ];
     let writes = format!(
         "import fs from \"node:fs\"; const paths = {paths:?}; const tried = (path: string) => {{ try {{ fs.mkdirSync(path.replace(/\\/[^/]*$/, \"\"), {{ recursive: true }}); fs.writeFileSync(path, \"x\"); return \"done\"; }} catch (error: any) {{ return error.code; }} }};
         export default (pi: any) => pi.on(\"input\", (event: any) => ({{ action: \"transform\", text: paths.map(tried).join(\" \") }}));"
     );
-    write(&agent, "extensions/w.ts", &writes);
-    assert_eq!(asked(&project), "EACCES EACCES EACCES EACCES EACCES done");
+    write(&home, "mine/extensions/m.ts", &writes);
+    assert_eq!(asked(&project), "EACCES EACCES EACCES EACCES EACCES EACCES done done done");
 }
 
 #[test]

@@ -152,6 +152,8 @@ pub enum MoveTo {
     Open {
         thread_id: ThreadId,
     },
+    /// Out of the program.
+    Leave,
     /// To a fork of that thread at this entry, as a person goes there in the tree of a conversation.
     Entry {
         thread_id: ThreadId,

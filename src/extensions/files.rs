@@ -190,7 +190,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
             let path = file(policy, &cwd.join(text("path")))?;
             // With pi the folder of its own is there.
-            if let Some(folder) = path.parent().filter(|folder| policy.write.iter().any(|root| root == folder)) {
+            if let Some(folder) = path.parent().filter(|folder| policy.roots().any(|root| root == *folder)) {
                 fs::create_dir_all(folder)?;
             }
             options.open(path)?.write_all(data)?;
@@ -204,7 +204,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             }
             let path = followed(&cwd.join(text("path")))?;
             // A folder that things may be changed in is made where it is not there.
-            let is_root = policy.write.contains(&path) && takes_files(policy, &path);
+            let is_root = policy.data.contains(&path) || policy.write.contains(&path) && takes_files(policy, &path);
             if !is_open(policy, &path) && !is_root {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }

@@ -60,6 +60,13 @@ pub struct Policy {
     pub looked_through: Vec<PathBuf>,
 }
 
+impl Policy {
+    /// The folders in which something may be written.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.write.iter().chain(&self.data).map(PathBuf::as_path)
+    }
+}
+
 impl Settings {
     /// Whether one file may import another.
     pub(super) fn may_import(&self, from: &Path, found: &Path) -> bool {

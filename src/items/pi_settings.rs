@@ -280,7 +280,8 @@ impl PiSettings {
             };
             *resources.list(kind) = of_package(&folder, kind, filter.as_deref(), entry.is_object());
         }
-        if resources.is_empty() && entry.is_string() {
+        let is_local = !["npm:", "git:"].iter().any(|of| identity.starts_with(of));
+        if resources.is_empty() && entry.is_string() && is_local {
             resources.extensions = Kind::Extensions.files(&folder);
         }
         if !resources.extensions.is_empty() {
@@ -537,7 +538,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         let settings = r#"{"theme": "dark", "packages": ["npm:@who/all@1.2.0", "git:github.com/who/rules@v1",
-            {"source": "./mine", "extensions": ["!*.test.ts"], "skills": []}, "npm:missing", 7]}"#;
+            {"source": "./mine", "extensions": ["!*.test.ts"], "skills": []}, "npm:missing", 7, "npm:plain", "./folder"]}"#;
         write(home, ".pi/agent/settings.json", settings);
         let all = ".pi/agent/npm/node_modules/@who/all";
         write(
@@ -554,6 +555,10 @@ mod tests {
         }
         for file in ["extensions/m.ts", "extensions/m.test.ts", "skills/x/SKILL.md"] {
             write(home, &format!(".pi/agent/mine/{file}"), "");
+        }
+        // A folder may be an extension by itself; what npm installed says what of it is one.
+        for file in ["npm/node_modules/plain/dist/index.js", "npm/node_modules/plain/src/index.ts", "folder/index.ts"] {
+            write(home, &format!(".pi/agent/{file}"), "");
         }
         let read = PiSettings::both(Path::new("/project"), home).1;
         let told: Vec<_> = read
@@ -572,6 +577,8 @@ mod tests {
             ("npm:@who/all", ["src/a.ts", "skills/cook/SKILL.md", ""]),
             ("git:github.com/who/rules", ["extensions/r.ts", "", "prompts/fix.md prompts/more/deep.md"]),
             ("~/.pi/agent/mine", ["extensions/m.ts", "", ""]),
+            ("npm:plain", ["", "", ""]),
+            ("~/.pi/agent/folder", ["index.ts", "", ""]),
         ];
         let expected: Vec<_> =
             expected.iter().map(|(name, lists)| ((*name).to_owned(), lists.map(str::to_owned))).collect();

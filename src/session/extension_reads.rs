@@ -183,6 +183,8 @@ impl ExtensionThread {
                 Value::Null
             }
             "run.shutdown" => {
+                // Who looks at the thread leaves with it.
+                self.leave();
                 self.tell(Command::Shutdown);
                 Value::Null
             }

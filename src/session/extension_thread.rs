@@ -149,6 +149,13 @@ impl ExtensionThread {
         Some(Ok(json!({"cancelled": !led})))
     }
 
+    /// Has whoever looks at the thread leave the program.
+    pub(super) fn leave(&self) {
+        if let Some((thread, _)) = self.thread.get().filter(|_| self.has_person()) {
+            thread.move_on(MoveTo::Leave, String::new());
+        }
+    }
+
     /// A command is over: who was to be led to a new thread goes there now.
     pub(super) fn command_over(&self) {
         if let Some(((thread, _), to)) = self.thread.get().zip(self.moves_to()) {

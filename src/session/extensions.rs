@@ -234,7 +234,10 @@ impl Extensions {
         let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
         // Some make a folder for temporary files as they load; whoever only looks lets them do that.
         let (write, kept) = if changes {
-            (vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")], Vec::new())
+            (
+                vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent"), self.dirs.home.join(".pi/cache")],
+                Vec::new(),
+            )
         } else {
             (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()])
         };

@@ -150,6 +150,7 @@ impl Model {
         let effects = match to {
             MoveTo::New => self.go_to(Destination::New),
             MoveTo::Open { thread_id } => self.go_to(Destination::Open(thread_id)),
+            MoveTo::Leave => self.quit(),
             MoveTo::Entry { thread_id, entry, summarised, instructions, label } => {
                 let Some(at) = entry_at(&entry) else { return Vec::new() };
                 let labelled = label.map(|label| Effect::Manage {

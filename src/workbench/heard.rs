@@ -31,7 +31,10 @@ impl Model {
         let always =
             |key: Key| self.keymap.command(key, &self.contexts()).is_some_and(|command| leaves.contains(&command));
         if matches!(typed, Typed::Key(key) if always(key)) {
-            return self.do_typed(layout, typed);
+            // What was typed before it is done before it.
+            let mut effects = self.stop_hearing(layout);
+            effects.extend(self.do_typed(layout, typed));
+            return effects;
         }
         if self.hearing.asked.is_some() {
             self.hearing.waiting.push_back(typed);
@@ -45,6 +48,14 @@ impl Model {
             Typed::Key(key) => self.key(layout, key),
             Typed::Paste(text) => self.pasted(layout, &text),
         }
+    }
+
+    /// Does all that waits as it was typed, whatever extensions would make of it.
+    fn stop_hearing(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
+        let Some(question) = self.hearing.asked.take() else { return Vec::new() };
+        self.hearing.late = Some(question.id);
+        let waiting = std::mem::take(&mut self.hearing.waiting);
+        [question.typed].into_iter().chain(waiting).flat_map(|typed| self.do_typed(layout, typed)).collect()
     }
 
     fn ask_about(&mut self, typed: Typed) -> Effect {

@@ -127,6 +127,11 @@ impl Model {
         self.view.link = if self.view.thread.is_some() { Link::Resting } else { Link::Draft };
         self.view.alone = self.view.thread.is_some();
         self.view.transcript.end_live(&StopReason::Lost);
+        if let Some(state) = &mut self.view.state {
+            // Nobody is there who would draw them, hear their keys or take an answer.
+            state.extensions.components.clear();
+            state.extensions.dialogs.clear();
+        }
         if !expected {
             let was_running = self.view.state.as_ref().is_some_and(|state| state.status == Status::Running);
             let what = match detail {

@@ -643,7 +643,7 @@ impl Model {
         if self.view.is_working() { self.interrupt() } else { Vec::new() }
     }
 
-    fn quit(&mut self) -> Vec<Effect> {
+    pub(super) fn quit(&mut self) -> Vec<Effect> {
         self.quitting = true;
         // What was written and not sent is found by Ctrl+R, like what was.
         self.unsent().chain([Effect::Quit]).collect()

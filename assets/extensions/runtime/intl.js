@@ -68,6 +68,21 @@ const DATE_STYLES = {
   short: { year: "2-digit", month: "numeric", day: "numeric" },
 };
 
+// How dates in numbers are written where that is not as in American English: the order, what stands between, whether two letters
+// always stand, what stands before the time, and whether its hour may have one. These write it with 24 hours.
+const ISO = { order: "ymd", between: "-", padded: true, before: " " };
+const ORDERS = {
+  sv: ISO, lt: ISO, "fr-CA": ISO, "en-CA": { ...ISO, before: ", ", half: true },
+  "en-GB": { order: "dmy", between: "/", padded: true, before: ", " }, fr: { order: "dmy", between: "/", padded: true, before: " " },
+  es: { order: "dmy", between: "/", before: ", ", short: true }, it: { order: "dmy", between: "/", padded: true, before: ", " }, pt: { order: "dmy", between: "/", padded: true, before: ", " },
+  de: { order: "dmy", between: ".", before: ", " },
+};
+
+const orderOf = (locale) => {
+  const name = String([].concat(locale ?? [])[0] ?? "");
+  return ORDERS[name] ?? ORDERS[name.split("-")[0]];
+};
+
 function fields(options, wanted) {
   const { dateStyle, timeStyle } = options;
   if (dateStyle || timeStyle) {
@@ -82,34 +97,39 @@ function fields(options, wanted) {
   return { ...options, ...(wanted !== "time" ? NUMERIC_DATE : {}), ...(wanted !== "date" ? NUMERIC_TIME : {}) };
 }
 
-export function formatDate(date, options = {}, wanted = "both") {
+export function formatDate(date, options = {}, wanted = "both", locale = undefined) {
   if (Number.isNaN(date.getTime())) return "Invalid Date";
   const utc = options.timeZone === "UTC";
   const get = (name) => date[`get${utc ? "UTC" : ""}${name}`]();
   const want = fields(options, wanted);
+  const order = orderOf(locale);
   const parts = [];
   const year = want.year === "2-digit" ? two(get("FullYear") % 100) : want.year ? String(get("FullYear")) : "";
   const day = want.day ? (want.day === "2-digit" ? two(get("Date")) : String(get("Date"))) : "";
   const weekday = want.weekday ? (want.weekday === "long" ? DAYS[get("Day")] : DAYS[get("Day")].slice(0, want.weekday === "narrow" ? 1 : 3)) : "";
   if (want.month === "long" || want.month === "short") {
     const month = want.month === "long" ? MONTHS[get("Month")] : MONTHS[get("Month")].slice(0, 3);
-    parts.push([weekday, [month, day].filter(Boolean).join(" "), year].filter(Boolean).join(", "));
+    const named = [month, day].filter(Boolean).join(" ");
+    // A month alone stands beside its year.
+    parts.push([weekday, day ? named : [named, year].filter(Boolean).join(" "), day ? year : ""].filter(Boolean).join(", "));
   } else {
     const month = want.month ? (want.month === "2-digit" ? two(get("Month") + 1) : String(get("Month") + 1)) : "";
-    const slashes = [month, day, year].filter(Boolean).join("/");
+    const padded = (part) => (order?.padded && want.year && part ? part.padStart(2, "0") : part);
+    const numbers = { y: year, m: padded(month), d: padded(day) };
+    const slashes = [...(order?.order ?? "mdy")].map((part) => numbers[part]).filter(Boolean).join(order?.between ?? "/");
     parts.push([weekday, slashes].filter(Boolean).join(", "));
   }
   if (want.hour || want.minute || want.second) {
-    const half = want.hour12 ?? (want.hourCycle ? want.hourCycle.startsWith("h1") : true);
+    const half = want.hour12 ?? (want.hourCycle ? want.hourCycle.startsWith("h1") : !order || order.half === true);
     const hours = get("Hours");
     const shown = half ? hours % 12 || 12 : hours;
     const clock = [];
-    if (want.hour) clock.push(want.hour === "2-digit" || !half ? two(shown) : String(shown));
+    if (want.hour) clock.push(want.hour === "2-digit" || !(half || order?.short) ? two(shown) : String(shown));
     if (want.minute) clock.push(want.hour || want.minute === "2-digit" ? two(get("Minutes")) : String(get("Minutes")));
     if (want.second) clock.push(two(get("Seconds")));
-    parts.push(clock.join(":") + (want.hour && half ? (hours < 12 ? " AM" : " PM") : ""));
+    parts.push(clock.join(":") + (want.hour && half ? (order ? (hours < 12 ? " a.m." : " p.m.") : hours < 12 ? " AM" : " PM") : ""));
   }
-  return parts.filter(Boolean).join(", ");
+  return parts.filter(Boolean).join(order?.before ?? ", ");
 }
 
 const locales = { supportedLocalesOf: (list) => [].concat(list ?? []) };
@@ -130,9 +150,9 @@ class NumberFormat {
 
 class DateTimeFormat {
   #options;
-  constructor(_locale, options = {}) {
+  constructor(locale, options = {}) {
     this.#options = options ?? {};
-    this.format = (date) => formatDate(date === undefined ? new Date() : new Date(date), this.#options, "date");
+    this.format = (date) => formatDate(date === undefined ? new Date() : new Date(date), this.#options, "date", locale);
   }
   formatToParts(date) {
     return [{ type: "literal", value: this.format(date) }];
@@ -234,7 +254,10 @@ class RelativeTimeFormat {
   }
 }
 
-export const Intl = { NumberFormat, DateTimeFormat, Segmenter, Collator, PluralRules, ListFormat, RelativeTimeFormat };
+// These may be called without `new`.
+const callable = (Kind) => new Proxy(Kind, { apply: (_target, _self, args) => new Kind(...args) });
+
+export const Intl = { NumberFormat: callable(NumberFormat), DateTimeFormat: callable(DateTimeFormat), Segmenter, Collator, PluralRules, ListFormat, RelativeTimeFormat };
 for (const Kind of Object.values(Intl)) Object.assign(Kind, locales);
 Intl.getCanonicalLocales = (list) => [].concat(list ?? []);
 
@@ -247,14 +270,14 @@ export function patchLocaleMethods() {
   set(BigInt.prototype, "toLocaleString", function toLocaleString() {
     return formatNumber(BigInt(this));
   });
-  set(Date.prototype, "toLocaleString", function toLocaleString(_locale, options) {
-    return formatDate(this, options ?? {}, "both");
+  set(Date.prototype, "toLocaleString", function toLocaleString(locale, options) {
+    return formatDate(this, options ?? {}, "both", locale);
   });
-  set(Date.prototype, "toLocaleDateString", function toLocaleDateString(_locale, options) {
-    return formatDate(this, options ?? {}, "date");
+  set(Date.prototype, "toLocaleDateString", function toLocaleDateString(locale, options) {
+    return formatDate(this, options ?? {}, "date", locale);
   });
-  set(Date.prototype, "toLocaleTimeString", function toLocaleTimeString(_locale, options) {
-    return formatDate(this, options ?? {}, "time");
+  set(Date.prototype, "toLocaleTimeString", function toLocaleTimeString(locale, options) {
+    return formatDate(this, options ?? {}, "time", locale);
   });
   set(String.prototype, "localeCompare", function localeCompare(other, _locale, options) {
     return compareText(String(this), String(other), options ?? {});

@@ -218,6 +218,32 @@ fn an_extension_leads_to_a_new_thread_once() {
 }
 
 #[test]
+fn an_extension_that_shuts_down_leads_out_of_the_program() {
+    use crate::domain::{MoveTo, Moved};
+    let mut session = connected();
+    showing(&mut session, OfExtensions::default());
+    let text = NumberedText { number: 1, text: String::new() };
+    session.model.composer.set("unsent");
+    showing(&mut session, OfExtensions { moved: Some(Moved { text, to: MoveTo::Leave }), ..OfExtensions::default() });
+    assert!(session.model.quitting);
+    let effects = session.effects();
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Quit)), "{effects:?}");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Remember(text) if text == "unsent")), "{effects:?}");
+}
+
+/// Its board stayed, and the draft below it: what was typed was sent unseen.
+#[test]
+fn a_component_goes_with_the_worker_that_drew_it() {
+    let mut session = connected();
+    showing(&mut session, open(vec![component(1, true), component(2, false)]));
+    assert_eq!(session.keyed(), Some(1));
+    session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
+    assert_eq!((session.keyed(), session.model.components().count()), (None, 0));
+    session.keys("x");
+    assert_eq!(session.model.composer.text(), "x");
+}
+
+#[test]
 fn a_command_that_levain_has_too_is_offered_by_its_long_name() {
     use crate::domain::OfferedCommand;
     let mut session = connected();

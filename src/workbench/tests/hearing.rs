@@ -109,9 +109,12 @@ fn what_is_typed_is_done_where_nobody_hears_it_any_more() {
 #[test]
 fn extensions_hear_neither_the_keys_that_leave_nor_answers_of_the_person() {
     let mut session = heard();
-    session.keys("a ctrl-c");
-    assert_eq!(session.asked_about().len(), 1);
+    session.keys("a b ctrl-c");
+    let asked = session.asked_about();
+    assert_eq!((asked.len(), session.draft().as_str()), (1, "ab"), "in the order in which it was typed");
     assert!(session.model.leaving_seconds > 0, "whatever waits");
+    session.hears(asked[0].0, Some("a"));
+    assert!(session.model.leaving_seconds > 0 && session.draft() == "ab");
     let mut session = heard();
     session.keys("F1");
     let asked = session.asked_about();

@@ -139,6 +139,7 @@ function collect(child, options, done) {
   const parts = { stdout: [], stderr: [] };
   const encoding = options.encoding === undefined ? "utf8" : options.encoding;
   const limit = options.maxBuffer ?? 1024 * 1024;
+  const begun = Date.now();
   let failed;
   let size = 0;
   for (const name of ["stdout", "stderr"]) {
@@ -150,6 +151,8 @@ function collect(child, options, done) {
       } else parts[name].push(chunk);
     });
   }
+  // The host ends it when its time is over.
+  const isLate = (signal) => signal !== null && options.timeout > 0 && Date.now() - begun >= options.timeout;
   child.on("error", (error) => {
     failed ??= error;
   });
@@ -161,7 +164,7 @@ function collect(child, options, done) {
     const [stdout, stderr] = [text("stdout"), text("stderr")];
     let error = failed ?? null;
     if (!error && (code !== 0 || signal)) {
-      error = Object.assign(new Error(`Command failed: ${child.spawnargs.join(" ")}\n${stderr}`), { code, killed: child.killed, signal, cmd: child.spawnargs.join(" ") });
+      error = Object.assign(new Error(`Command failed: ${child.spawnargs.join(" ")}\n${stderr}`), { code, killed: child.killed || isLate(signal), signal, cmd: child.spawnargs.join(" ") });
     }
     if (error) Object.assign(error, { stdout, stderr });
     done?.(error, stdout, stderr);
