@@ -1,5 +1,6 @@
 //! Models that answer by the code of an extension (`streamSimple`).
 
+use crate::support::files::all_files;
 use crate::support::scripted_project::{Project, say};
 use crate::support::terminal;
 use crate::support::wire_server::{self, WireServer};
@@ -177,22 +178,11 @@ export default (pi: any) => {
     let steps = project.of_request(&id);
     assert_eq!(steps.len(), 3, "{steps:?}");
     let ai = project.home.project().join(".ai");
-    let holds = |path: &std::path::Path| {
-        std::fs::read(path).is_ok_and(|bytes| bytes.windows(9).any(|window| window == b"session 7"))
-    };
-    let (mut folders, mut files) = (vec![ai], 0);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files += 1;
-                assert!(!holds(&path), "{}", path.display());
-            }
-        }
+    let files = all_files(&ai);
+    for (path, bytes) in &files {
+        assert!(!bytes.windows(9).any(|window| window == b"session 7"), "{}", path.display());
     }
-    assert!(files > 5, "{files} files");
+    assert!(files.len() > 5, "{}", files.len());
 }
 
 /// Its prompts would go to the vendor, and not where the extension would have them.

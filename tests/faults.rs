@@ -10,7 +10,7 @@ use levain::domain::{
 };
 use levain::engine::driver::ModelRegistry;
 use levain::ports::{
-    Beside, CallRequest, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, SystemClock, faults,
+    CallRequest, EncodedRequest, Forgetful, HttpOptions, Provider, ProviderEvent, ProviderStream, SystemClock, faults,
 };
 use levain::store::summary::Summary;
 use levain::store::{Layout, Summaries, log, recover};
@@ -46,7 +46,7 @@ impl Provider for Script {
 
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
         let body = levain::providers::encode::body(self.form(), &request)?;
-        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), beside: Beside::default() })
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), options: HttpOptions::default() })
     }
 
     fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {

@@ -1,9 +1,9 @@
 //! The whole program in a terminal, against a model's server on loopback.
 
+use crate::support::files::all_files;
 use crate::support::model_server::{KEY, ModelServer};
 use crate::support::terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 use rustix::process::{Pid, Signal};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
@@ -23,20 +23,6 @@ fn worker(home: &Home, screen: &Terminal) -> Pid {
     let others: Vec<Pid> = home.processes().into_iter().filter(|pid| *pid != screen.pid()).collect();
     assert_eq!(others.len(), 1, "one worker");
     others[0]
-}
-
-/// All text of all files below `folder`.
-fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.is_symlink() {
-            found.extend(all_files(&path));
-        } else if path.is_file() {
-            found.push((path.clone(), std::fs::read(&path).unwrap_or_default()));
-        }
-    }
-    found
 }
 
 /// The level stands behind the model's name, on the screen and in what is recorded; the vendor gets what it means by it.

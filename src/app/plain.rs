@@ -73,7 +73,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
         if plain.tell().is_err() || plain.model.quitting || (!typing && rests(&plain.model)) {
             break;
         }
-        let armed = plain.model.wakes_at().map(|at| Duration::from_millis(at.since(SystemClock.now())));
+        let armed = plain.model.next_deadline().map(|at| Duration::from_millis(at.since(SystemClock.now())));
         let listens = typing && (!scripted || rests(&plain.model));
         tokio::select! {
             biased;
@@ -98,7 +98,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
                 None => typing = false,
             },
             () = tokio::time::sleep(armed.unwrap_or_default()), if armed.is_some() => {
-                plain.update(Message::Woken)?;
+                plain.update(Message::Deadline)?;
             }
             _ = clock.tick(), if plain.model.shows_time() => plain.update(Message::Second)?,
         }

@@ -156,13 +156,13 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let (sender, mut changed) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
     fault::asked().into_iter().for_each(fault::happen);
-    let (mut second, mut beat, mut code) = (None, None, ExitCode::SUCCESS);
+    let (mut second, mut tick, mut code) = (None, None, ExitCode::SUCCESS);
     // The first second is full of work that nothing here awaits.
     let mut rest = Rest::since(Instant::now());
     drop(foreground);
 
     while !app.model.quitting {
-        let armed = app.model.wakes_at().map(|at| Instant::now() + Duration::from_millis(at.since(now())));
+        let armed = app.model.next_deadline().map(|at| Instant::now() + Duration::from_millis(at.since(now())));
         tokio::select! {
             biased; // top to bottom: leave, listen, draw, work
             number = shutdown.signalled() => {
@@ -202,14 +202,14 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.take_in(news, &mut guard)?;
             }
-            () = until(armed) => app.update(Message::Woken),
+            () = until(armed) => app.update(Message::Deadline),
             () = until(app.pacer.mends_at()) => app.mend(&mut screen),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();
                 app.update(Message::Second);
             }
-            () = until(beat) => beat = app.beat(),
+            () = until(tick) => tick = app.tick(),
             () = until(rest.due) => {
                 rest.give_back(Instant::now(), || app.draw(&mut screen))?;
                 continue;
@@ -221,7 +221,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
             shutdown.without_interrupt(app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input)).await?;
         }
         app.show_changes();
-        beat = app.model.beats_every().map(|wait| beat.unwrap_or_else(|| Instant::now() + wait));
+        tick = app.model.indicator_interval().map(|wait| tick.unwrap_or_else(|| Instant::now() + wait));
         second = app.model.shows_time().then(|| second.unwrap_or_else(|| Instant::now() + Duration::from_secs(1)));
     }
 
@@ -291,8 +291,8 @@ impl App {
     }
 
     /// The next mark of an extension stands; when the one after it does is not known yet.
-    fn beat(&mut self) -> Option<Instant> {
-        self.update(Message::Beat);
+    fn tick(&mut self) -> Option<Instant> {
+        self.update(Message::IndicatorTick);
         None
     }
 

@@ -94,13 +94,13 @@ impl OpenDialog {
 pub struct Suggested {
     pub text: NumberedText,
     #[serde(default)]
-    pub how: Putting,
+    pub how: Insertion,
 }
 
 /// How a text of an extension is put into the draft.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Putting {
+pub enum Insertion {
     /// Before what is written there.
     #[default]
     Before,

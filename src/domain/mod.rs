@@ -77,7 +77,9 @@ pub use component::{
 };
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, MoveTo, Moved, NumberedText, OpenDialog, Putting, Shown, ShownPlace, Suggested};
+pub use dialog::{
+    Dialog, DialogReply, Insertion, MoveTo, Moved, NumberedText, OpenDialog, Shown, ShownPlace, Suggested,
+};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,

@@ -24,7 +24,8 @@ pub use executor::{Executor, ExecutorError, ThreadSpec};
 pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHandlers, NotExpanded};
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{
-    Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream, ResponseHead, ResponseWatch,
+    CallRequest, Counting, EncodedRequest, HttpOptions, Provider, ProviderEvent, ProviderStream, ResponseHead,
+    ResponseWatch,
 };
 pub use store::{StoreError, ThreadStore};
 pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess};

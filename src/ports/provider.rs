@@ -57,12 +57,12 @@ pub struct EncodedRequest {
     pub form: WireForm,
     /// The body, as it goes over the wire.
     pub body: Vec<u8>,
-    pub beside: Beside,
+    pub options: HttpOptions,
 }
 
 /// What goes with a request beside its body, where it goes over HTTP.
 #[derive(Clone, Debug, Default)]
-pub struct Beside {
+pub struct HttpOptions {
     /// What handlers made of its headers.
     pub headers: HeaderEdits,
     /// Who wants to know how the provider begins to answer.

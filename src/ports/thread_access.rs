@@ -3,8 +3,8 @@
 use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Look, Message, ModelRef, Money, MoveTo,
-    OpenComponent, Putting, Shown, ToolSpec, Usage,
+    Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Insertion, Look, Message, ModelRef, Money, MoveTo,
+    OpenComponent, Shown, ToolSpec, Usage,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -71,7 +71,7 @@ pub trait ThreadAccess: Send + Sync {
     fn copy(&self, text: String);
 
     /// Puts a text into the draft of whoever looks at the thread.
-    fn suggest(&self, text: String, how: Putting);
+    fn suggest(&self, text: String, how: Insertion);
 
     /// Leaves something in the log. In the log once this is over, unless the thread ends before.
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()>;

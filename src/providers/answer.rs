@@ -7,7 +7,7 @@ use super::http::{Http, Post, protocol_error};
 use super::signature::by;
 use super::sse::{self, SseEvent};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
-use crate::ports::{Beside, ProviderEvent, ProviderStream};
+use crate::ports::{HttpOptions, ProviderEvent, ProviderStream};
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -40,15 +40,15 @@ pub(crate) fn parsed<'a, T: Deserialize<'a>>(event: &'a SseEvent) -> Result<T, C
     serde_json::from_str(&event.data).map_err(|error| protocol_error(&error.to_string()))
 }
 
-/// Asks `model` and reads, with what goes `beside` the body: `post` makes the request, off the caller's path, because a long
+/// Asks `model` and reads, with what goes beside the body (`options`): `post` makes the request, off the caller's path, because a long
 /// history takes a while to write.
 pub(crate) fn ask<R: Reader>(
     http: Arc<Http>,
-    (model, beside): (String, Beside),
+    (model, options): (String, HttpOptions),
     post: impl FnOnce() -> Result<Post, CallError> + Send + 'static,
     reader: R,
 ) -> ProviderStream {
-    let started = async move { Ok(read(http.send(Post { beside, ..post()? })?, reader)) };
+    let started = async move { Ok(read(http.send(Post { options, ..post()? })?, reader)) };
     let sealed = move |event| match event {
         ProviderEvent::ThinkingSignature(sealed) => ProviderEvent::ThinkingSignature(by(&model, &sealed)),
         ProviderEvent::RedactedThinking(sealed) => ProviderEvent::RedactedThinking(by(&model, &sealed)),

@@ -8,10 +8,9 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, count, encode};
-use crate::domain::OpenHeaders;
-use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
+use crate::domain::{OpenHeaders, WireForm};
+use crate::ports::{CallRequest, Counting, EncodedRequest, HttpOptions, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
@@ -38,10 +37,15 @@ impl Anthropic {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let mut headers = vec![(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION))];
         // A version that the site asks for replaces the usual one.
-        headers.extend(self.site.request_headers(Auth::Header(HeaderName::from_static("x-api-key")))?);
+        headers.extend(self.site.request_headers(usual_auth())?);
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
     }
+}
+
+/// How a key travels where nobody says otherwise.
+fn usual_auth() -> Auth {
+    Auth::Header(HeaderName::from_static("x-api-key"))
 }
 
 impl Provider for Anthropic {
@@ -70,7 +74,7 @@ impl Provider for Anthropic {
     }
 
     fn headers(&self) -> OpenHeaders {
-        self.site.open_headers(&Auth::Header(HeaderName::from_static("x-api-key")))
+        self.site.open_headers(&usual_auth())
     }
 
     fn form(&self) -> WireForm {
@@ -81,10 +85,10 @@ impl Provider for Anthropic {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), beside);
+        let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

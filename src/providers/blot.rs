@@ -5,9 +5,8 @@
 //! pieces, and in base64 too. Text is passed on at once; only an ending of [`HELD_FROM`] letters and more that stands in
 //! the key waits for the next piece. Less than a run says nothing: keys of one vendor begin alike.
 
-use crate::domain::OpenHeaders;
-use crate::domain::WireForm;
 use crate::domain::event::{CallError, StopReason};
+use crate::domain::{OpenHeaders, WireForm};
 use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;

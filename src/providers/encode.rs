@@ -4,7 +4,7 @@ use super::openai_chat::LimitName;
 use super::{anthropic, from_extension, gemini, openai_chat, openai_responses};
 use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{Beside, CallRequest, EncodedRequest};
+use crate::ports::{CallRequest, EncodedRequest, HttpOptions};
 use std::sync::Arc;
 
 /// Writes `request` in a form.
@@ -24,7 +24,12 @@ pub fn body(form: WireForm, request: &CallRequest) -> Result<Vec<u8>, CallError>
 
 /// `request` with its body, for a provider of this form.
 pub(super) fn encoded(form: WireForm, request: CallRequest) -> Result<EncodedRequest, CallError> {
-    Ok(EncodedRequest { body: body(form, &request)?, form, request: Arc::new(request), beside: Beside::default() })
+    Ok(EncodedRequest {
+        body: body(form, &request)?,
+        form,
+        request: Arc::new(request),
+        options: HttpOptions::default(),
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use super::turns::{Part, Turn, turns};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
 use crate::domain::{CallId, Role, ThinkingLevel, Tokens, Usage, WireForm};
-use crate::ports::{Beside, CallRequest, EncodedRequest, Provider, ProviderEvent, ProviderStream};
+use crate::ports::{CallRequest, EncodedRequest, HttpOptions, Provider, ProviderEvent, ProviderStream};
 use crate::providers::classify;
 use futures_util::{Stream, StreamExt as _, stream};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -118,7 +118,7 @@ impl Provider for FromExtension {
             body: body(&request)?,
             form: self.form(),
             request: Arc::new(request),
-            beside: Beside::default(),
+            options: HttpOptions::default(),
         })
     }
 
@@ -133,7 +133,7 @@ impl Provider for FromExtension {
         if let Some(key) = &self.key {
             given["options"]["apiKey"] = key.expose_secret().into();
         }
-        for (name, value) in request.beside.headers {
+        for (name, value) in request.options.headers {
             given["options"]["headers"][name] = value.map_or(Value::Null, Value::from);
         }
         let events = streams.stream(self.path.clone(), given);

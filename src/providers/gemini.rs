@@ -9,10 +9,9 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, count, encode};
-use crate::domain::OpenHeaders;
-use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{Beside, CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
+use crate::domain::{OpenHeaders, WireForm};
+use crate::ports::{CallRequest, Counting, EncodedRequest, HttpOptions, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use std::sync::Arc;
@@ -56,9 +55,14 @@ impl Gemini {
         let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
         let mut url = self.url(model, "streamGenerateContent");
         url.query_pairs_mut().append_pair("alt", "sse");
-        let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
-        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
+        let headers = self.site.request_headers(usual_auth())?;
+        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
     }
+}
+
+/// How a key travels where nobody says otherwise.
+fn usual_auth() -> Auth {
+    Auth::Header(HeaderName::from_static("x-goog-api-key"))
 }
 
 impl Provider for Gemini {
@@ -90,7 +94,7 @@ impl Provider for Gemini {
     }
 
     fn headers(&self) -> OpenHeaders {
-        self.site.open_headers(&Auth::Header(HeaderName::from_static("x-goog-api-key")))
+        self.site.open_headers(&usual_auth())
     }
 
     fn form(&self) -> WireForm {
@@ -101,10 +105,10 @@ impl Provider for Gemini {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), beside);
+        let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

@@ -11,7 +11,7 @@ use super::pause;
 use super::proxy::Proxies;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::tls;
-use crate::ports::{Beside, Clock, ResponseHead, ResponseWatch, SystemClock};
+use crate::ports::{Clock, HttpOptions, ResponseHead, ResponseWatch, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, SET_COOKIE,
@@ -59,7 +59,7 @@ pub(crate) struct Post {
     /// Blotted out of whatever comes back as an error.
     pub(crate) key: Option<SecretString>,
     pub(crate) body: Vec<u8>,
-    pub(crate) beside: Beside,
+    pub(crate) options: HttpOptions,
 }
 
 impl Http {
@@ -105,7 +105,7 @@ impl Http {
     /// When nothing can be sent at all.
     pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
         let Line { client, network } = self.line()?;
-        let (place, key, watch) = (place(&post.url), post.key.clone(), post.beside.watch.clone());
+        let (place, key, watch) = (place(&post.url), post.key.clone(), post.options.watch.clone());
         let request = prepared(client, post, "text/event-stream");
         Ok(network.stream(open(request, place, (key, watch), self.silence)))
     }
@@ -145,7 +145,7 @@ fn prepared(client: &Client, post: Post, accepts: &'static str) -> RequestBuilde
     for (name, value) in post.headers {
         headers.insert(name, value);
     }
-    for (name, value) in post.beside.headers {
+    for (name, value) in post.options.headers {
         let Ok(name) = name.parse::<HeaderName>() else { continue };
         // A key is the provider's own matter.
         if headers.get(&name).is_some_and(HeaderValue::is_sensitive) {

@@ -8,10 +8,9 @@ pub(super) mod request;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
 use super::{answer, encode};
-use crate::domain::OpenHeaders;
-use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{Beside, CallRequest, EncodedRequest, Provider, ProviderStream};
+use crate::domain::{OpenHeaders, WireForm};
+use crate::ports::{CallRequest, EncodedRequest, HttpOptions, Provider, ProviderStream};
 use reqwest::Url;
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ impl OpenAiChat {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, beside: Beside::default() })
+        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
     }
 }
 
@@ -85,10 +84,10 @@ impl Provider for OpenAiChat {
         encode::encoded(self.form(), request)
     }
 
-    fn send(&self, EncodedRequest { request, body, beside, .. }: EncodedRequest) -> ProviderStream {
+    fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        let asked = (request.model.clone(), beside);
+        let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
 }

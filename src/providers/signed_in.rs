@@ -2,9 +2,8 @@
 //!
 //! [`SignedIn`] stands before a provider. What it writes holds no key, so it is written without one.
 
-use crate::domain::OpenHeaders;
-use crate::domain::WireForm;
 use crate::domain::event::{CallError, ErrorCategory};
+use crate::domain::{OpenHeaders, WireForm};
 use crate::ports::tools::Waiting;
 use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
 use futures_util::stream::{self, StreamExt as _};

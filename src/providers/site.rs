@@ -57,8 +57,8 @@ impl Site {
     /// What handlers may see and change of them, where the wire form sends keys by `usual`.
     pub(crate) fn open_headers(&self, usual: &Auth) -> OpenHeaders {
         let told = self.headers.iter().filter_map(|(name, value)| {
-            let open = !OpenHeaders::is_closed(name.as_str()) && !value.is_sensitive();
-            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())).filter(|_| open)
+            let told = !OpenHeaders::is_closed(name.as_str());
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())).filter(|_| told)
         });
         let key = match self.auth.as_ref().unwrap_or(usual) {
             Auth::Bearer => AUTHORIZATION,

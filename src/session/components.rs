@@ -7,7 +7,8 @@
 use super::extension_text::{plain, styled};
 use super::overlay_layout::{Layout, layout};
 use crate::domain::{
-    ContentHash, Editor, EditorAct, Gesture, NumberedAct, OpenComponent, Putting, ScreenSize, Shown, ShownPlace, Themes,
+    ContentHash, Editor, EditorAct, Gesture, Insertion, NumberedAct, OpenComponent, ScreenSize, Shown, ShownPlace,
+    Themes,
 };
 use crate::extensions::{Ask, Engine};
 use crate::ports::ThreadAccess;
@@ -253,15 +254,15 @@ impl Components {
     }
 
     /// How a text is put into the draft that an extension writes there. What it has read gives way to it.
-    pub(super) fn written(&self, text: &str) -> Putting {
+    pub(super) fn written(&self, text: &str) -> Insertion {
         let mut all = self.all();
         if !all.draft_is_read && !all.draft.is_empty() {
-            return Putting::Before;
+            return Insertion::Before;
         }
         all.draft_is_read = true;
         let read = ContentHash::of(all.draft.as_bytes());
         text.clone_into(&mut all.draft);
-        Putting::Instead(read)
+        Insertion::Instead(read)
     }
 
     /// Details are shown in full from here on, or folded.

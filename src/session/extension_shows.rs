@@ -2,7 +2,7 @@
 
 use super::extension_text::{plain, styled};
 use super::extension_thread::{ExtensionThread, called};
-use crate::domain::{Indicator, Look, Putting, Shown, ShownPlace};
+use crate::domain::{Indicator, Insertion, Look, Shown, ShownPlace};
 use crate::extensions::Asker;
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ impl ExtensionThread {
                 let text = plain(&text("text").unwrap_or_default());
                 match self.moves_to() {
                     Some(to) => thread.move_on(to, text),
-                    None if name == "ui.pasteToEditor" => thread.suggest(text, Putting::Pasted),
+                    None if name == "ui.pasteToEditor" => thread.suggest(text, Insertion::Pasted),
                     None => {
                         let how = self.components.written(&text);
                         thread.suggest(text, how);

@@ -13,8 +13,8 @@ use crate::commands::Key;
 use crate::domain::{Gesture, OpenComponent, ScreenSize, Themes};
 use crate::worker::protocol::Command;
 
-/// Bytes of a draft that extensions are told of; a longer one is not told.
-const LONGEST_DRAFT: usize = 256 << 10;
+/// Bytes of a draft that extensions are told of, with each letter; a longer one is not told. They can write no more there either.
+const LONGEST_DRAFT: usize = 64 << 10;
 
 impl Model {
     /// The components of the thread on the screen, the last one above the others.

@@ -10,7 +10,7 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::{Destination, Link, Sent};
 use crate::domain::conversation::entry_at;
-use crate::domain::{ContentHash, DialogReply, Indicator, Looks, NumberedText, OpenDialog, Putting, ShownPlace};
+use crate::domain::{ContentHash, DialogReply, Indicator, Insertion, Looks, NumberedText, OpenDialog, ShownPlace};
 use crate::domain::{ForkPoint, MoveTo};
 use crate::worker::protocol::Command;
 
@@ -50,7 +50,7 @@ impl Model {
     #[must_use]
     pub fn working_mark(&self) -> &str {
         let Some(marks) = self.indicator() else { return "●" };
-        let place = self.beats.checked_rem(marks.frames.len()).unwrap_or_default();
+        let place = self.indicator_ticks.checked_rem(marks.frames.len()).unwrap_or_default();
         marks.frames.get(place).map_or("", String::as_str)
     }
 
@@ -233,10 +233,10 @@ impl Model {
         let Some(text) = text else { return };
         let is_read = |hash: &ContentHash| *hash == ContentHash::of(self.composer.text().as_bytes());
         match suggested.map(|suggested| &suggested.how) {
-            Some(Putting::Pasted) => self.composer.paste(text),
+            Some(Insertion::Pasted) => self.composer.paste(text),
             _ if self.composer.is_empty() => self.composer.set(text),
-            Some(Putting::Instead(hash)) if is_read(hash) => self.composer.replace(text),
-            Some(Putting::Before | Putting::Instead(_)) | None => self.composer.put_back(text),
+            Some(Insertion::Instead(hash)) if is_read(hash) => self.composer.replace(text),
+            Some(Insertion::Before | Insertion::Instead(_)) | None => self.composer.put_back(text),
         }
         self.complete();
         self.changed = true;

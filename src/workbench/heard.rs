@@ -27,6 +27,9 @@ impl Model {
 
     /// Does what was typed, or asks extensions first.
     pub(super) fn typed(&mut self, layout: &mut dyn TranscriptLayout, typed: Typed) -> Vec<Effect> {
+        if self.hearing.asked.is_none() && !self.is_heard() {
+            return self.do_typed(layout, typed);
+        }
         let leaves = [CommandId::AppLeave, CommandId::AppSuspend];
         let always =
             |key: Key| self.keymap.command(key, &self.contexts()).is_some_and(|command| leaves.contains(&command));
@@ -40,7 +43,7 @@ impl Model {
             self.hearing.waiting.push_back(typed);
             return Vec::new();
         }
-        if self.is_heard() { vec![self.ask_about(typed)] } else { self.do_typed(layout, typed) }
+        vec![self.ask_about(typed)]
     }
 
     fn do_typed(&mut self, layout: &mut dyn TranscriptLayout, typed: Typed) -> Vec<Effect> {
@@ -86,9 +89,9 @@ impl Model {
         self.hearing.asked.as_ref().map(|question| question.until)
     }
 
-    /// When [`Message::Woken`](super::Message) is wanted: something changes then without anybody's doing.
+    /// When [`Message::Deadline`](super::Message) is wanted: something changes then without anybody's doing.
     #[must_use]
-    pub fn wakes_at(&self) -> Option<Timestamp> {
+    pub fn next_deadline(&self) -> Option<Timestamp> {
         [self.arms_at(), self.hears_until()].into_iter().flatten().min()
     }
 

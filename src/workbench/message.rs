@@ -190,10 +190,10 @@ pub enum Message {
     ApprovalTold {
         id: u64,
     },
-    /// It is as late as [`super::Model::wakes_at`] says.
-    Woken,
-    /// The next mark of an extension is to stand where one stands: see [`super::Model::beats_every`].
-    Beat,
+    /// It is as late as [`super::Model::next_deadline`] says.
+    Deadline,
+    /// The next mark of an extension is to stand where one stands: see [`super::Model::indicator_interval`].
+    IndicatorTick,
     /// One second has passed while something on the screen shows time.
     Second,
     /// What was too much for one turn goes on, or was finished with the last: see [`super::Model::is_behind`] and
@@ -303,8 +303,8 @@ impl Message {
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",
             Self::ApprovalTold { .. } => "approval_told",
-            Self::Woken => "woken",
-            Self::Beat => "beat",
+            Self::Deadline => "deadline",
+            Self::IndicatorTick => "indicator_tick",
             Self::Second => "second",
             Self::GoOn => "go on",
             Self::Resumed => "resumed",

@@ -81,7 +81,7 @@ pub struct Model {
     /// What was typed and is heard by extensions first.
     pub(super) hearing: Hearing,
     /// Counts the marks of an extension that stood in turn.
-    pub beats: usize,
+    pub indicator_ticks: usize,
     /// What somebody who is away is to be told of other threads.
     pub(super) calling: Option<String>,
     /// How the thread stood after the message before.
@@ -159,7 +159,7 @@ impl Model {
             overlay: None,
             pointer: Pointer::default(),
             hearing: Hearing::default(),
-            beats: 0,
+            indicator_ticks: 0,
             calling: None,
             standing: Standing::default(),
             threads: ThreadList::default(),
@@ -209,11 +209,13 @@ impl Model {
         works || asks || self.notice().is_some() || self.leaving_seconds > 0
     }
 
-    /// How long each mark of an extension stands, while several stand in turn on the screen: [`super::Message::Beat`] is wanted
+    /// How long each mark of an extension stands, while several stand in turn on the screen: [`super::Message::IndicatorTick`] is wanted
     /// after that.
     #[must_use]
-    pub fn beats_every(&self) -> Option<Duration> {
-        let indicator = self.indicator().filter(|marks| marks.frames.len() > 1 && self.view.is_working())?;
+    pub fn indicator_interval(&self) -> Option<Duration> {
+        let waits = matches!(self.view.activity.phase, Phase::Asking | Phase::Thinking | Phase::Writing);
+        let is_shown = waits && !self.hides_working();
+        let indicator = self.indicator().filter(|marks| marks.frames.len() > 1 && is_shown)?;
         Some(Duration::from_millis(indicator.interval_ms))
     }
 

@@ -175,9 +175,9 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.take_keyboard(true);
             Vec::new()
         }
-        Message::Woken => Vec::new(),
-        Message::Beat => {
-            model.beats = model.beats.wrapping_add(1);
+        Message::Deadline => Vec::new(),
+        Message::IndicatorTick => {
+            model.indicator_ticks = model.indicator_ticks.wrapping_add(1);
             model.changed = true;
             Vec::new()
         }

@@ -15,7 +15,7 @@ use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Pla
 use levain::engine::thread::Thread;
 use levain::ports::store::{Attach, Fetch, HandOff, Include, KeepImage, Snapshot};
 use levain::ports::{
-    Beside, CallRequest, Clock, EncodedRequest, Forgetful, Handlers, NoHandlers, Provider, ProviderEvent,
+    CallRequest, Clock, EncodedRequest, Forgetful, Handlers, HttpOptions, NoHandlers, Provider, ProviderEvent,
     ProviderStream, StoreError, ThreadStore, ToolRunner,
 };
 use levain::tools::NoTools;
@@ -229,7 +229,7 @@ impl Provider for Script {
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
         self.encoding.pass();
         let body = levain::providers::encode::body(self.form(), &request)?;
-        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), beside: Beside::default() })
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request), options: HttpOptions::default() })
     }
 
     fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {

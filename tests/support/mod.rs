@@ -2,6 +2,7 @@
 
 pub mod conversation;
 pub mod driven_thread;
+pub mod files;
 pub mod loopback;
 pub mod model_server;
 pub mod running_thread;

@@ -1,8 +1,8 @@
 //! Questions of extensions to the person, what they show and draw, and their commands that run.
 
 use crate::domain::{
-    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, Look, Looks, ModelRef, MoveTo,
-    Moved, NumberedText, OfExtensions, OpenComponent, OpenDialog, Putting, Shown, Suggested, Tokens,
+    ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, Insertion, Look, Looks, ModelRef,
+    MoveTo, Moved, NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Suggested, Tokens,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
@@ -36,7 +36,7 @@ pub(super) enum Asked {
     Notice(String),
     /// The turn ends, whoever is waited for.
     Abort,
-    Suggest(String, Putting),
+    Suggest(String, Insertion),
     /// A text for the clipboard.
     Copy(String),
     Attention(String),

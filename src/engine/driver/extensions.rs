@@ -8,9 +8,9 @@ use super::stage::within;
 use crate::domain::command::LONG_NAME;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Leaving, Look, MoveTo, Moved,
-    NumberedText, OpenComponent, OpenDialog, PromptEvent, Putting, Shown, Suggested, Suggestion, ThreadEvent,
-    ThreadKind, Timestamp, ToComplete, ToDraw,
+    Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Insertion, Leaving, Look, MoveTo,
+    Moved, NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
+    Timestamp, ToComplete, ToDraw,
 };
 use crate::engine::thread::Effect;
 use crate::ports::handlers::DEADLINE;
@@ -317,7 +317,7 @@ impl ThreadAccess for Access {
         self.tell(Asked::Look(look));
     }
 
-    fn suggest(&self, text: String, how: Putting) {
+    fn suggest(&self, text: String, how: Insertion) {
         self.tell(Asked::Suggest(text, how));
     }
 

@@ -432,7 +432,7 @@ impl<A: Audience> Driver<A> {
             self.pipeline.steps.extend(steps);
         }
         if let Some(headers) = passed.iter().find_map(header_edits) {
-            encoded.beside.headers = headers;
+            encoded.options.headers = headers;
         }
         let payload = passed.iter().find_map(payload_of);
         ready.encoded = Some(match payload {

@@ -531,7 +531,7 @@ impl<A: Audience> Driver<A> {
         let Some((_, mut encoded)) = ready.encoded.take() else { return };
         self.early = EarlyCalls::default();
         let watch = self.has(Stage::AfterProviderResponse).then(ResponseWatch::default);
-        encoded.beside.watch.clone_from(&watch);
+        encoded.options.watch.clone_from(&watch);
         let stream = provider.send(encoded);
         let what = (ready.model, ready.attempt, ready.purpose);
         let call = self.call.insert(Call::new(request, what, stream, self.settings.models.bounds()));

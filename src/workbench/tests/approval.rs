@@ -263,7 +263,7 @@ fn a_call_says_that_it_can_be_answered_whatever_came_at_that_moment() {
     // Its time is over before the clock that waits for it is heard.
     session.tell(Message::Running(Vec::new()));
     assert!(session.model.is_armed() && session.model.take_changed());
-    session.tell(Message::Woken);
+    session.tell(Message::Deadline);
     assert!(!session.model.take_changed());
 }
 

@@ -3,8 +3,8 @@
 use super::dialog::showing;
 use super::*;
 use crate::domain::{
-    ContentHash, Gesture, Indicator, Looks, NumberedText, NumberedWish, OfExtensions, OfferedShortcut, OpenComponent,
-    Putting, ScreenSize, Suggested, Themes,
+    ContentHash, Gesture, Indicator, Insertion, Looks, NumberedText, NumberedWish, OfExtensions, OfferedShortcut,
+    OpenComponent, ScreenSize, Suggested, Themes,
 };
 use crate::workbench::overlay::Overlay;
 use std::time::Duration;
@@ -127,16 +127,16 @@ fn extensions_are_told_of_the_draft_and_of_details_as_they_change() {
 
 #[test]
 fn a_text_of_an_extension_stands_in_the_place_of_what_it_has_read_and_of_nothing_else() {
-    let put = |number: u64, text: &str, how: Putting| {
+    let put = |number: u64, text: &str, how: Insertion| {
         let text = NumberedText { number, text: text.to_owned() };
         OfExtensions { suggested: Some(Suggested { text, how }), ..open(vec![]) }
     };
-    let instead = |read: &str| Putting::Instead(ContentHash::of(read.as_bytes()));
+    let instead = |read: &str| Insertion::Instead(ContentHash::of(read.as_bytes()));
     for (how, draft) in [
         (instead("some words"), "SHOUTED"),
         (instead("other words"), "SHOUTED\nsome words"),
-        (Putting::Before, "SHOUTED\nsome words"),
-        (Putting::Pasted, "some wordsSHOUTED"),
+        (Insertion::Before, "SHOUTED\nsome words"),
+        (Insertion::Pasted, "some wordsSHOUTED"),
     ] {
         let mut session = connected();
         showing(&mut session, open(vec![]));
@@ -163,20 +163,23 @@ fn marks_of_an_extension_stand_in_turn_while_a_model_is_waited_for() {
         );
     };
     showing(&mut session, &["a", "b"], false);
-    assert_eq!(session.model.beats_every(), Some(Duration::from_millis(120)));
+    assert_eq!(session.model.indicator_interval(), None, "the prompt is on its way");
+    let delta = Delta::Text { text: "An answer".into() };
+    session.tell(Message::Worker(id(), FromWorker::Delta { request: 1, delta }));
+    assert_eq!(session.model.indicator_interval(), Some(Duration::from_millis(120)));
     let marks = [0; 3].map(|_| {
-        session.tell(Message::Beat);
+        session.tell(Message::IndicatorTick);
         session.model.working_mark().to_owned()
     });
     assert_eq!(marks, ["b", "a", "b"]);
     for (frames, mark) in [(&["one"][..], "one"), (&[], "")] {
         showing(&mut session, frames, true);
-        assert_eq!((session.model.beats_every(), session.model.working_mark()), (None, mark));
+        assert_eq!((session.model.indicator_interval(), session.model.working_mark()), (None, mark));
     }
     assert!(session.model.hides_working());
     showing(&mut session, &["a", "b"], false);
     session.state(Status::Completed, Vec::new());
-    assert_eq!(session.model.beats_every(), None, "nobody waits");
+    assert_eq!(session.model.indicator_interval(), None, "nobody waits");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Session {
     fn passes(&mut self, milliseconds: u64) {
         let now = Timestamp(self.model.now.0 + milliseconds);
         self.model.set_now(now);
-        self.tell(Message::Woken);
+        self.tell(Message::Deadline);
     }
 }
 
@@ -68,11 +68,11 @@ fn a_key_waits_no_longer_than_is_felt() {
     let mut session = heard();
     session.keys("a b");
     let asked = session.asked_about();
-    assert!(session.model.wakes_at().is_some());
+    assert!(session.model.next_deadline().is_some());
     session.passes(299);
     assert_eq!(session.draft(), "");
     session.passes(1);
-    assert_eq!((session.draft(), session.model.wakes_at()), ("ab".to_owned(), None));
+    assert_eq!((session.draft(), session.model.next_deadline()), ("ab".to_owned(), None));
     // Nothing more is asked until they have answered.
     session.keys("c");
     assert_eq!((session.draft().as_str(), session.asked_about()), ("abc", vec![]));

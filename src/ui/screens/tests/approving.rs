@@ -12,7 +12,7 @@ fn s15_no_call_can_be_allowed_whose_end_is_below_what_is_drawn() {
             let mut session = waiting_call(columns, rows, "rye/bash", input, None);
             session.tell(Message::ApprovalDrawn { id: 1 });
             session.model.set_now(Timestamp(NOW + 60_000));
-            session.tell(Message::Woken);
+            session.tell(Message::Deadline);
             let screen = session.screen();
             if session.model.is_armed() {
                 armed += 1;
