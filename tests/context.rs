@@ -1120,3 +1120,17 @@ fn s06_text_of_a_yaml_file_is_brought_along() {
         (&"Be kind.\nBe brief.".into(), &serde_json::json!([3, 4]))
     );
 }
+
+#[test]
+fn the_time_is_that_of_where_the_person_is() {
+    let home = Home::new();
+    directive(&home, "timed", "", "<context><provider>time</provider></context>", "Say when.");
+    let now = |zone: &str| {
+        let mut show = home.levain(&["context", "show", "timed", "--wire", "--model", "scripted/demo"]);
+        let (code, out, err) = output(show.env("TZ", zone));
+        assert_eq!(code, 0, "{err}");
+        out.lines().find(|line| line.contains("Now: ")).map_or_else(|| panic!("{out}"), str::to_owned)
+    };
+    assert!(now("Asia/Kathmandu").contains(" +05:45"));
+    assert!(now("UTC").contains(" +00:00"));
+}
