@@ -1,6 +1,6 @@
 //! The extension host: what loads, what is told of what does not, and that nothing an extension does stops the others.
 
-use crate::support::terminal::Home;
+use crate::support::terminal::{self, Home};
 use levain::domain::{Messages, Stage, StageValue};
 use levain::extensions::{Answer, Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings};
 use levain::items::resource_files::{found_in, unit};
@@ -686,6 +686,46 @@ export default (pi) => {
     let expected =
         json!({"md5": "90015098", "sha1": "a9993e36", "sha256": "ba7816bf", "sha512": "ddaf35a1", "uuid": 36});
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
+}
+
+/// Dates are shown as they are where a person is, and in zones that are named; stacks begin with what went wrong, as in Node.
+const AROUND: &str = r#"
+export default (): void => {
+  const at = new Date(1e12);
+  console.log(Intl.DateTimeFormat().resolvedOptions().timeZone, at.toLocaleString("en-US", { timeZoneName: "short" }), at.getHours());
+  console.log(at.toLocaleString("en-US", { timeZone: "Asia/Kathmandu", dateStyle: "medium", timeStyle: "short" }));
+  try { new Intl.DateTimeFormat("en", { timeZone: "Mars/Olympus" }); } catch (error: any) { console.log(`${error.name}: ${error.message}`); }
+  class Own extends Error { constructor(text: string) { super(text); this.name = "Own"; Error.captureStackTrace(this, Own); } }
+  const first = (error: any) => error.stack.split("\n").slice(0, 2).map((row: string) => row.replace(/\(.*\//, "(")).join(" | ");
+  const none: any = undefined;
+  try { none(); } catch (error) { console.log(first(error)); }
+  console.log(first(new Own("no")), "and", first(new RangeError()));
+  const asked = Error.prepareStackTrace;
+  Error.prepareStackTrace = (_error: unknown, sites: any) => sites;
+  console.log(Array.isArray((new Error("x") as any).stack));
+  Error.prepareStackTrace = asked;
+};"#;
+
+#[test]
+fn zones_and_stacks_are_those_of_node() {
+    let home = Home::new();
+    let file = home.path().join("around.ts");
+    put(&file, AROUND);
+    let mut listed = home.levain(&["extensions", file.to_str().unwrap()]);
+    let (code, out, err) = terminal::output(listed.env("TZ", "America/New_York"));
+    assert_eq!(code, 0, "{out}{err}");
+    let expected = [
+        "America/New_York 9/8/2001, 9:46:40 PM EDT 21",
+        "Sep 9, 2001, 7:31 AM",
+        "RangeError: Invalid time zone specified: Mars/Olympus",
+        "TypeError: not a function |     at default (around.ts:",
+        "Own: no |     at default (around.ts:",
+        "and RangeError |     at default (around.ts:",
+        "true",
+    ];
+    for line in expected {
+        assert!(out.contains(line), "{line}: {out}");
+    }
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod extension_network;
 mod extension_packages;
 mod extension_programs;
 mod extension_providers;
+mod extension_sockets;
 mod extension_threads;
 mod extension_turns;
 mod extensions;

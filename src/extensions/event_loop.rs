@@ -215,7 +215,7 @@ impl EventLoop {
         let open: Vec<u64> = {
             let host = self.realm.host.borrow();
             let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
-            host.end_acts(|act| Some(act.owner) == owner);
+            host.end_acts(|act| Some(act.owner) == owner && !act.stays);
             host.attended.iter().filter(|(_, of)| Some(**of) == owner).map(|(component, _)| *component).collect()
         };
         for component in open {

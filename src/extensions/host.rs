@@ -15,6 +15,8 @@ use crate::ports::tools::Waiting;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use md5::Md5;
 use rquickjs::Persistent;
 use rquickjs::function::Rest;
@@ -68,7 +70,7 @@ pub(super) struct Host {
     settled: Settled,
 }
 
-/// Acts above this are processes; below it is the number of the channel that is told of one.
+/// Acts above this are processes and sockets; below it is the number of the channel that is told of one.
 pub(super) const PROCESS: u64 = 1 << 60;
 
 /// The same for pieces of an answer of the web; below it is the number of the answer.
@@ -83,8 +85,10 @@ pub(super) struct Act {
     pub(super) task: AbortHandle,
     /// Takes the answer.
     pub(super) resolve: Option<Persistent<Function<'static>>>,
-    /// What is said to it, where it is a program.
+    /// What is said to it, where it is a program or a socket.
     pub(super) orders: Option<Orders>,
+    /// It is no part of the call in which it began: a socket.
+    pub(super) stays: bool,
 }
 
 /// Where answers go that take time, and what waits for them.
@@ -118,7 +122,7 @@ pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> 
 }
 
 /// The functions that answer at once, and those that promise.
-const AT_ONCE: [&str; 25] = [
+const AT_ONCE: [&str; 27] = [
     "info",
     "log",
     "report",
@@ -129,6 +133,7 @@ const AT_ONCE: [&str; 25] = [
     "hash",
     "segment",
     "width",
+    "zone",
     "env",
     "cwd",
     "fs",
@@ -138,6 +143,7 @@ const AT_ONCE: [&str; 25] = [
     "spawnWrite",
     "spawnKill",
     "spawnSync",
+    "socket",
     "signal",
     "stdout",
     "module",
@@ -244,6 +250,7 @@ impl Host {
             "hash" => hash(text(0), at(1), at(2)),
             "segment" => segment(text(0), text(1)),
             "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),
+            "zone" => zone(text(0), at(1)),
             "env" => {
                 let variables = self.settings.environment.iter();
                 Plain::Map(variables.map(|(name, value)| (name.clone(), Plain::Text(value.clone()))).collect())
@@ -263,6 +270,7 @@ impl Host {
             }
             "spawn" => self.spawn(at(0), at(1), at(2)),
             "spawnSync" => self.spawn_sync(at(0), at(1)),
+            "socket" => self.socket(at(0), at(1), at(2)),
             "signal" => self.signal(at(1), at(2)),
             "spawnWrite" | "spawnKill" => {
                 let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
@@ -358,7 +366,7 @@ impl Host {
         runtime: &Handle,
         (owner, number): (u64, u64),
         act: Waiting<'static, std::result::Result<serde_json::Value, Refusal>>,
-        orders: Option<Orders>,
+        orders: Option<(Orders, bool)>,
     ) {
         let messages = self.settled.messages.clone();
         let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
@@ -366,7 +374,8 @@ impl Host {
             let mut done = done;
             done.answer = Some(act.await);
         });
-        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None, orders });
+        let (orders, stays) = orders.map_or((None, false), |(orders, stays)| (Some(orders), stays));
+        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None, orders, stays });
     }
 
     /// Starts a process, which is told of on the channel: what it prints, as it prints it, then that it is over.
@@ -378,8 +387,22 @@ impl Host {
         let owner = channel(owner).unwrap_or_default();
         let (orders, talk) = talk_of(to, self.settled.messages.clone());
         let act = outside.spawn(self.asker(owner), spec.clone().into(), talk);
-        self.go_on(&runtime, (owner, to | PROCESS), act, Some(orders));
+        self.go_on(&runtime, (owner, to | PROCESS), act, Some((orders, false)));
         fine(Plain::map([("id", whole_number(to)), ("pid", whole_number(FIRST_PID + to))]))
+    }
+
+    /// Opens a socket, which is told of on the channel.
+    fn socket(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
+        let owner = channel(owner).unwrap_or_default();
+        let asker = self.asker(owner);
+        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone()).filter(|_| !asker.preview);
+        let Some((to, (outside, runtime))) = channel(to).zip(outside) else {
+            return refused("EACCES", "extensions may not use the network here");
+        };
+        let (orders, talk) = talk_of(to, self.settled.messages.clone());
+        let act = outside.socket(asker, spec.clone().into(), talk);
+        self.go_on(&runtime, (owner, to | PROCESS), act, Some((orders, true)));
+        fine(Plain::map([("id", whole_number(to))]))
     }
 
     /// `process.kill`: a process of this engine, or its group, gets a signal; of any other it is told whether it lives.
@@ -527,6 +550,7 @@ impl Host {
             ("tmpdir", Plain::Text(temporary.to_owned())),
             ("version", Plain::Text(env!("CARGO_PKG_VERSION").to_owned())),
             ("program", Plain::Text("levain".to_owned())),
+            ("timeZone", TimeZone::system().iana_name().map_or(Plain::Nothing, |name| Plain::Text(name.to_owned()))),
         ])
     }
 }
@@ -622,6 +646,20 @@ fn hash(name: &str, data: &Plain, key: &Plain) -> Plain {
         || refused("ERR_CRYPTO_INVALID_DIGEST", &format!("Invalid digest: {name}")),
         |made| fine(Plain::Bytes(made)),
     )
+}
+
+/// A time zone as it is at a time in milliseconds: minutes east of UTC, how it is called in short, its name. Nothing where there is
+/// no such zone.
+fn zone(name: &str, at: &Plain) -> Plain {
+    #[expect(clippy::cast_possible_truncation, reason = "a time of JavaScript is whole and in bounds, else it is none")]
+    let at = at.number().and_then(|at| Timestamp::from_millisecond(at as i64).ok());
+    let Some((zone, at)) = TimeZone::get(name).ok().zip(at) else { return Plain::Nothing };
+    let here = zone.to_offset_info(at);
+    Plain::map([
+        ("offset", Plain::Number(f64::from(here.offset().seconds()) / 60.0)),
+        ("abbreviation", Plain::Text(here.abbreviation().to_owned())),
+        ("name", Plain::Text(zone.iana_name().unwrap_or(name).to_owned())),
+    ])
 }
 
 fn segment(text: &str, granularity: &str) -> Plain {

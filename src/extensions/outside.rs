@@ -55,6 +55,13 @@ pub trait Outside: Send + Sync {
     /// [`Refusal`].
     fn spawn(&self, asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>>;
 
+    /// Talks over a socket until it is over. `spec` is one of `{connect: {host, port}}`, `{listen: {host, port}}`, which tells of
+    /// each connection by a number, and `{accepted: number}`. What is told is described in `HOST.md`. Losing the future closes it.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    fn socket(&self, asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>>;
+
     /// The engine began again: what extensions had open is gone.
     fn restarted(&self) {}
 }

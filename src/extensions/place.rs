@@ -69,11 +69,12 @@ impl Places {
         }
     }
 
-    /// A problem out of an error's message and the engine's stack.
+    /// A problem out of an error's message and its stack, which may begin with the message.
     pub(super) fn problem(&self, message: &str, stack: Option<&str>) -> Problem {
         let mut shown = String::new();
         let mut first = None;
-        for row in stack.unwrap_or_default().lines().filter(|row| !row.contains("(levain:") && !row.trim().is_empty()) {
+        let rows = stack.unwrap_or_default().lines().skip_while(|row| !row.starts_with("    at "));
+        for row in rows.filter(|row| !row.contains("(levain:") && !row.trim().is_empty()) {
             let Some((before, place, after)) = place_in(row) else {
                 let _written = writeln!(shown, "{row}");
                 continue;
@@ -128,7 +129,7 @@ mod tests {
     fn a_stack_names_the_lines_of_the_source() {
         let mut places = Places::default();
         places.keep("/a b/x.ts", Some(LineMap::new(vec![((0, 0), (4, 2)), ((2, 4), (9, 6))])));
-        let stack = "    at f (/a b/x.ts:3:9)\n    at run (levain:host.js:1:1)\n    at /a b/x.ts:1:1\n    at native\n";
+        let stack = "Error: no\nat (/y.ts:1:1)\n    at f (/a b/x.ts:3:9)\n    at run (levain:host.js:1:1)\n    at /a b/x.ts:1:1\n    at native\n";
         let problem = places.problem("no", Some(stack));
         assert_eq!((problem.file.as_deref(), problem.line, problem.column), (Some("/a b/x.ts"), Some(10), Some(7)));
         let shown = "    at f (/a b/x.ts:10:7)\n    at /a b/x.ts:5:3\n    at native\n";

@@ -1,4 +1,4 @@
-//! Programs that extensions talk with: what waits for one to read it, and what it printed on its way to the engine.
+//! Programs and sockets that extensions talk with: what waits for one to read it, and what it printed on its way to the engine.
 
 use super::message::Message;
 use super::plain::Plain;
@@ -32,6 +32,7 @@ pub(super) fn talk_of(channel: u64, messages: Sender<Message>) -> (Orders, Talk)
         let kind = match printed {
             Printed::Output => "stdout",
             Printed::Errors => "stderr",
+            Printed::Told => "told",
         };
         let piece = Plain::map([("type", Plain::Text(kind.to_owned())), ("data", Plain::Bytes(bytes))]);
         Box::pin(async move {

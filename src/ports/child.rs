@@ -1,4 +1,4 @@
-//! A program that is talked with while it runs: what is said to it, and what is heard of it.
+//! A program, or another machine behind a socket, that is talked with: what is said to it, and what is heard of it.
 
 use super::tools::Waiting;
 use futures_util::Stream;
@@ -20,11 +20,14 @@ pub enum Order {
     Signal(Signal),
 }
 
-/// Where it printed something.
+/// What is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Printed {
+    /// Bytes of its output, or of what came over a socket.
     Output,
     Errors,
+    /// How a socket stands, in JSON.
+    Told,
 }
 
 /// Told what it prints, as it prints it. As long as this waits nothing more is read, so that the program waits, too.

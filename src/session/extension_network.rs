@@ -1,6 +1,8 @@
-//! `fetch` of extensions: requests that they make, and bodies that they read piece by piece.
+//! The network as extensions have it: requests that they make, bodies that they read piece by piece, and sockets.
 
+use super::extension_sockets::Sockets;
 use crate::extensions::Refusal;
+use crate::ports::child::Talk;
 use crate::ports::tools::Waiting;
 use crate::tools::request::{Hosts, WebAnswer, WebRequest};
 use base64::Engine as _;
@@ -13,10 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MOST: usize = 16;
 
 /// The answers of a thread's extensions whose bodies are still read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Network {
     hosts: Hosts,
     open: Arc<Mutex<Open>>,
+    sockets: Sockets,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +36,12 @@ fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
 
 impl Network {
     pub(super) fn new(hosts: Hosts) -> Self {
-        Self { hosts, open: Arc::default() }
+        Self { sockets: Sockets::new(hosts.clone()), hosts, open: Arc::default() }
+    }
+
+    /// Talks over a socket.
+    pub(super) fn socket(&self, spec: &Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
+        self.sockets.talk(spec, talk)
     }
 
     /// Does what is asked of the network; none where it is something else.
@@ -113,5 +121,6 @@ impl Network {
     /// The engine begins again: nobody reads them any more.
     pub(super) fn clear(&self) {
         lock(&self.open).all.clear();
+        self.sockets.clear();
     }
 }

@@ -536,6 +536,13 @@ impl Outside for ExtensionThread {
         }
     }
 
+    fn socket(&self, _asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
+        if self.thread.get().is_none() {
+            return Box::pin(std::future::ready(Err(Refusal::access("there is no thread here"))));
+        }
+        self.network.socket(&spec, talk)
+    }
+
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
         let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
             Box::pin(std::future::ready(Err(refusal)))

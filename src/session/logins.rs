@@ -444,4 +444,8 @@ impl Outside for LoginHost {
     fn spawn(&self, _asker: Asker, _spec: Value, _talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
         Box::pin(ready(Err(Refusal::access("no program runs while somebody signs in"))))
     }
+
+    fn socket(&self, _asker: Asker, spec: Value, talk: Talk) -> Waiting<'static, Result<Value, Refusal>> {
+        self.network.socket(&spec, talk)
+    }
 }

@@ -29,6 +29,7 @@ mod extension_programs;
 mod extension_providers;
 mod extension_reads;
 mod extension_shows;
+mod extension_sockets;
 mod extension_sources;
 mod extension_streams;
 mod extension_text;

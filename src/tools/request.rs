@@ -55,7 +55,8 @@ impl Hosts {
     }
 
     /// Whether a host is named as it stands, perhaps with its port.
-    fn names(&self, host: &str, port: u16) -> bool {
+    #[must_use]
+    pub fn names(&self, host: &str, port: u16) -> bool {
         let with_port = format!("{host}:{port}");
         self.0.iter().any(|name| *name == host || *name == with_port)
     }
@@ -67,6 +68,29 @@ impl Hosts {
             end.is_some_and(|end| host.len() > end.len() && host.ends_with(end))
         };
         self.names(host, port) || self.0.iter().any(|name| name == "*" || below(name))
+    }
+
+    /// The addresses of a host, each of which may be connected to.
+    ///
+    /// # Errors
+    /// What the system calls it, and a sentence: which host may not be reached and how it can be allowed, or that it was not found.
+    pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, (&'static str, String)> {
+        let refused = |why| Err(("EACCES", why));
+        if !self.covers(host, port) {
+            return refused(format!(
+                "extensions may not reach {host}: name it in extension_hosts of your config.toml to allow it"
+            ));
+        }
+        let found = tokio::net::lookup_host((host, port)).await;
+        let found = found.map_err(|error| ("ENOTFOUND", format!("`{host}` was not found: {error}")))?;
+        let found: Vec<SocketAddr> = found.collect();
+        let are_public = !found.is_empty() && found.iter().all(|address| is_public(address.ip()));
+        if !are_public && !self.names(host, port) {
+            return refused(format!(
+                "`{host}` is not a public address; extension_hosts of your config.toml has to name it as it stands"
+            ));
+        }
+        Ok(found)
     }
 }
 
@@ -171,19 +195,7 @@ async fn client(hosts: &Hosts, url: &Url) -> Result<Client, String> {
         return Err("the URL has no host".to_owned());
     };
     let bare = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    if !hosts.covers(&bare, port) {
-        return Err(format!(
-            "extensions may not reach {bare}: name it in extension_hosts of your config.toml to allow it"
-        ));
-    }
-    let found = tokio::net::lookup_host((bare.as_str(), port)).await;
-    let found: Vec<SocketAddr> = found.map_err(|error| format!("`{bare}` was not found: {error}"))?.collect();
-    let are_public = !found.is_empty() && found.iter().all(|address| is_public(address.ip()));
-    if !are_public && !hosts.names(&bare, port) {
-        return Err(format!(
-            "`{bare}` is not a public address; extension_hosts of your config.toml has to name it as it stands"
-        ));
-    }
+    let found = hosts.addresses(&bare, port).await.map_err(|(_, why)| why)?;
     tls::prepare();
     Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -32,6 +32,19 @@ function widthOf(text) {
   return width;
 }
 
+/** A time zone as it is at a time: out of the hours that Node's own Intl shows there. */
+function zoneOf(name, at) {
+  try {
+    const parts = (options) => Object.fromEntries(new Intl.DateTimeFormat("en-US", { timeZone: name, ...options }).formatToParts(at).map(({ type, value }) => [type, value]));
+    const { year, month, day, hour, minute, second } = parts({ year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric", hourCycle: "h23" });
+    const there = Date.UTC(year, month - 1, day, hour, minute, second);
+    const short = parts({ timeZoneName: "short" }).timeZoneName;
+    return { offset: Math.round((there - Math.floor(at / 1000) * 1000) / 60000), abbreviation: short, name: new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone };
+  } catch {
+    return undefined;
+  }
+}
+
 /** A child that could not start has no pid, and killing it would signal this whole process group. */
 const stop = (child, signal) => (child?.pid === undefined ? false : child.kill(signal));
 
@@ -128,6 +141,7 @@ export class Host {
       hash: (name, data, key) => guard(() => new Uint8Array((key ? crypto.createHmac(name, key) : crypto.createHash(name)).update(data).digest())),
       segment: (text, granularity) => [...new Intl.Segmenter("en", { granularity }).segment(text)].map((item) => item.segment),
       width: widthOf,
+      zone: zoneOf,
       env: () => ({ ...this.env }),
       cwd: () => this.cwd,
       fs: (owner, operation, args) => this.file(operation, args),

@@ -35,3 +35,47 @@ export function unsupported(what, hint) {
   error.code = "ERR_NOT_SUPPORTED";
   return error;
 }
+
+const toText = Error.prototype.toString;
+
+/** The first line of a stack, as V8 writes it. */
+function headOf(error) {
+  try {
+    return toText.call(error);
+  } catch {
+    return "Error";
+  }
+}
+
+/** Frames that the engine wrote, with what they are of before them. What an own `prepareStackTrace` made stays. */
+function withHead(error, stack) {
+  if (typeof stack !== "string" || !(stack === "" || stack.startsWith("    at "))) return stack;
+  return `${headOf(error)}\n${stack}`.trimEnd();
+}
+
+/**
+ * Stacks begin with the error's name and message, as in Node, where much is printed by `error.stack` alone. For an engine that
+ * keeps frames only and gives them by an accessor.
+ */
+export function nameStacks() {
+  const given = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+  if (!given?.get) return;
+  Object.defineProperty(Error.prototype, "stack", {
+    get() {
+      return withHead(this, given.get.call(this));
+    },
+    set: given.set,
+    configurable: true,
+  });
+  const capture = Error.captureStackTrace;
+  if (typeof capture !== "function") return;
+  Object.defineProperty(Error, "captureStackTrace", {
+    value: function captureStackTrace(target, from) {
+      capture(target, from ?? captureStackTrace);
+      const { stack } = target;
+      if (Object.hasOwn(target, "stack")) Object.defineProperty(target, "stack", { value: withHead(target, stack), writable: true, configurable: true });
+    },
+    writable: true,
+    configurable: true,
+  });
+}

@@ -9,7 +9,7 @@ import { structuredClone } from "./clone.js";
 import { console } from "./console.js";
 import { crypto } from "./crypto.js";
 import { TextDecoder, TextEncoder, atob, btoa } from "./encoding.js";
-import { DOMException } from "./errors.js";
+import { DOMException, nameStacks } from "./errors.js";
 import { AbortController, AbortSignal, CustomEvent, Event, EventTarget } from "./events.js";
 import { Blob, File, FormData, Headers, Request, Response, fetch } from "./fetch.js";
 import { Intl, patchLocaleMethods } from "./intl.js";
@@ -60,6 +60,7 @@ for (const [name, value] of Object.entries(performance)) {
 define("global", globalThis);
 define("navigator", Object.freeze({ userAgent: "levain", hardwareConcurrency: 1, language: "en-US" }));
 patchLocaleMethods();
+nameStacks();
 
 // A new field on Object.prototype would appear in every object of every extension and in what they
 // answer. Overriding what is there stays possible; adding is refused, with an error the author sees.

@@ -1,7 +1,7 @@
 // As much of Intl as extensions use to print numbers and dates, in English.
 //
 // The engine has no locale data. Segmenter asks the host for grapheme clusters and words; the rest
-// writes the en-US form whatever locale is named. Dates use the engine's local time, or UTC.
+// writes the en-US form whatever locale is named. Dates use the engine's local time, or that of a zone the host knows.
 
 import { host } from "./bridge.js";
 
@@ -39,7 +39,7 @@ export function formatNumber(value, options = {}) {
   }
   const compact = options.notation === "compact";
   const least = options.minimumFractionDigits ?? (money ? 2 : 0);
-  const usual = money ? 2 : percent ? 0 : compact ? (size < 100 ? 1 : 0) : 3;
+  const usual = money ? 2 : percent ? 0 : compact ? (size < 10 ? 1 : 0) : 3;
   const most = options.maximumFractionDigits ?? Math.max(least, usual);
   let text;
   if (size === Infinity) text = "∞";
@@ -90,6 +90,7 @@ function fields(options, wanted) {
       ...options,
       ...(dateStyle ? DATE_STYLES[dateStyle] : {}),
       ...(timeStyle ? (timeStyle === "short" ? { hour: "numeric", minute: "2-digit" } : NUMERIC_TIME) : {}),
+      ...(timeStyle === "full" || timeStyle === "long" ? { timeZoneName: timeStyle === "full" ? "long" : "short" } : {}),
     };
   }
   const asked = [...DATE_KEYS, ...TIME_KEYS].some((key) => options[key] !== undefined);
@@ -97,39 +98,106 @@ function fields(options, wanted) {
   return { ...options, ...(wanted !== "time" ? NUMERIC_DATE : {}), ...(wanted !== "date" ? NUMERIC_TIME : {}) };
 }
 
-export function formatDate(date, options = {}, wanted = "both", locale = undefined) {
-  if (Number.isNaN(date.getTime())) return "Invalid Date";
-  const utc = options.timeZone === "UTC";
-  const get = (name) => date[`get${utc ? "UTC" : ""}${name}`]();
+const literal = (value) => ({ type: "literal", value });
+const joined = (parts) => parts.map((part) => part.value).join("");
+
+/** Lists of parts, with `between` where two stand beside each other. */
+function row(lists, between) {
+  return lists.filter((list) => list.length > 0).flatMap((list, i) => (i === 0 ? list : [literal(between), ...list]));
+}
+
+// Zones whose short names people write in English; others are told by how far they are from UTC.
+const NAMED_ZONE = /^(?:America|US|Pacific)\//;
+const ZONE_NAME = /^(?:[ECMP]|AK)[SD]T$|^HST$/;
+
+/** The zone that a name means, with minutes east of UTC at that time. UTC is answered without the host. */
+function zoneAt(name, time) {
+  if (/^(?:utc|gmt|etc\/utc|etc\/gmt)$/i.test(name)) return { offset: 0, abbreviation: "UTC", name: "UTC" };
+  const fixed = /^([+-])(\d{2}):?(\d{2})?$/.exec(name);
+  if (fixed) return { offset: (fixed[1] === "-" ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3] ?? 0)), abbreviation: "", name };
+  const found = host.zone(name, time);
+  if (!found) throw new RangeError(`Invalid time zone specified: ${name}`);
+  return found;
+}
+
+function zoneName(style, { offset, abbreviation, name }) {
+  if (style === "short" && (ZONE_NAME.test(abbreviation) ? NAMED_ZONE.test(name) : abbreviation === "UTC")) return abbreviation;
+  if (style === "long" && abbreviation === "UTC") return "Coordinated Universal Time";
+  const size = Math.abs(offset);
+  const [hours, minutes] = [Math.floor(size / 60), size % 60];
+  if (size === 0) return "GMT";
+  const sign = offset < 0 ? "-" : "+";
+  if (style === "longOffset" || style === "long") return `GMT${sign}${two(hours)}:${two(minutes)}`;
+  return `GMT${sign}${hours}${minutes ? `:${two(minutes)}` : ""}`;
+}
+
+/** The parts of a date as `formatToParts` tells them. */
+function dateParts(date, options, wanted, locale) {
+  if (Number.isNaN(date.getTime())) throw new RangeError("Invalid time value");
+  const zone = options.timeZone === undefined ? undefined : zoneAt(String(options.timeZone), date.getTime());
+  const shown = zone ? new Date(date.getTime() + zone.offset * 60_000) : date;
+  const get = (name) => shown[`get${zone ? "UTC" : ""}${name}`]();
   const want = fields(options, wanted);
   const order = orderOf(locale);
-  const parts = [];
-  const year = want.year === "2-digit" ? two(get("FullYear") % 100) : want.year ? String(get("FullYear")) : "";
-  const day = want.day ? (want.day === "2-digit" ? two(get("Date")) : String(get("Date"))) : "";
-  const weekday = want.weekday ? (want.weekday === "long" ? DAYS[get("Day")] : DAYS[get("Day")].slice(0, want.weekday === "narrow" ? 1 : 3)) : "";
-  if (want.month === "long" || want.month === "short") {
-    const month = want.month === "long" ? MONTHS[get("Month")] : MONTHS[get("Month")].slice(0, 3);
-    const named = [month, day].filter(Boolean).join(" ");
+  const part = (type, value) => (value === "" ? [] : [{ type, value }]);
+  const yearText = want.year === "2-digit" ? two(get("FullYear") % 100) : want.year ? String(get("FullYear")) : "";
+  const dayText = want.day ? (want.day === "2-digit" ? two(get("Date")) : String(get("Date"))) : "";
+  const weekday = part("weekday", want.weekday ? (want.weekday === "long" ? DAYS[get("Day")] : DAYS[get("Day")].slice(0, want.weekday === "narrow" ? 1 : 3)) : "");
+  const [year, day] = [part("year", yearText), part("day", dayText)];
+  const sections = [];
+  if (want.month === "long" || want.month === "short" || want.month === "narrow") {
+    const name = MONTHS[get("Month")];
+    const month = part("month", want.month === "long" ? name : name.slice(0, want.month === "narrow" ? 1 : 3));
     // A month alone stands beside its year.
-    parts.push([weekday, day ? named : [named, year].filter(Boolean).join(" "), day ? year : ""].filter(Boolean).join(", "));
+    sections.push(row(day.length > 0 ? [weekday, row([month, day], " "), year] : [weekday, row([month, year], " ")], ", "));
   } else {
     const month = want.month ? (want.month === "2-digit" ? two(get("Month") + 1) : String(get("Month") + 1)) : "";
-    const padded = (part) => (order?.padded && want.year && part ? part.padStart(2, "0") : part);
-    const numbers = { y: year, m: padded(month), d: padded(day) };
-    const slashes = [...(order?.order ?? "mdy")].map((part) => numbers[part]).filter(Boolean).join(order?.between ?? "/");
-    parts.push([weekday, slashes].filter(Boolean).join(", "));
+    const padded = (text) => (order?.padded && want.year && text ? text.padStart(2, "0") : text);
+    const numbers = { y: year, m: part("month", padded(month)), d: part("day", padded(dayText)) };
+    const slashes = row([...(order?.order ?? "mdy")].map((one) => numbers[one]), order?.between ?? "/");
+    sections.push(row([weekday, slashes], ", "));
   }
-  if (want.hour || want.minute || want.second) {
+  if (want.hour || want.minute || want.second || want.fractionalSecondDigits) {
     const half = want.hour12 ?? (want.hourCycle ? want.hourCycle.startsWith("h1") : !order || order.half === true);
     const hours = get("Hours");
-    const shown = half ? hours % 12 || 12 : hours;
+    // Without `hourCycle`, "not twelve" counts from 1 where twelve are usual.
+    const hour = half ? hours % 12 || 12 : want.hour12 === false && !order ? hours || 24 : hours;
     const clock = [];
-    if (want.hour) clock.push(want.hour === "2-digit" || !(half || order?.short) ? two(shown) : String(shown));
-    if (want.minute) clock.push(want.hour || want.minute === "2-digit" ? two(get("Minutes")) : String(get("Minutes")));
-    if (want.second) clock.push(two(get("Seconds")));
-    parts.push(clock.join(":") + (want.hour && half ? (order ? (hours < 12 ? " a.m." : " p.m.") : hours < 12 ? " AM" : " PM") : ""));
+    if (want.hour) clock.push(part("hour", want.hour === "2-digit" || !(half || order?.short) ? two(hour) : String(hour)));
+    if (want.minute) clock.push(part("minute", want.hour || want.minute === "2-digit" ? two(get("Minutes")) : String(get("Minutes"))));
+    if (want.second) clock.push(part("second", want.minute || want.second === "2-digit" ? two(get("Seconds")) : String(get("Seconds"))));
+    const time = row(clock, ":");
+    const digits = want.fractionalSecondDigits;
+    if (digits) {
+      const fraction = String(get("Milliseconds")).padStart(3, "0").slice(0, digits);
+      time.push(...(time.length > 0 ? [literal(".")] : []), ...part("fractionalSecond", fraction));
+    }
+    if (want.hour && half) time.push(literal(" "), ...part("dayPeriod", order ? (hours < 12 ? "a.m." : "p.m.") : hours < 12 ? "AM" : "PM"));
+    sections.push(time);
   }
-  return parts.filter(Boolean).join(order?.before ?? ", ");
+  const parts = row(sections, order?.before ?? (want.month === "long" && !order ? " at " : ", "));
+  if (want.timeZoneName) {
+    const here = zone ?? zoneAt(localZone(), date.getTime());
+    parts.push(literal(sections.length > 1 || want.hour ? " " : ", "), ...part("timeZoneName", zoneName(want.timeZoneName, here)));
+  }
+  return parts;
+}
+
+const localZone = () => host.info().timeZone ?? "UTC";
+
+export function formatDate(date, options = {}, wanted = "both", locale = undefined) {
+  return Number.isNaN(date.getTime()) ? "Invalid Date" : joined(dateParts(date, options, wanted, locale));
+}
+
+/** What each letter of a number in words is. */
+function numberParts(text) {
+  let isFraction = false;
+  return (text.match(/\d+|[-+,.%∞]|[TBMK]$|NaN|[^\d\s]+|\s+/g) ?? []).map((value) => {
+    if (/^\d/.test(value)) return { type: isFraction ? "fraction" : "integer", value };
+    if (value === ".") isFraction = true;
+    const types = { "-": "minusSign", "+": "plusSign", ",": "group", ".": "decimal", "%": "percentSign", "∞": "infinity", NaN: "nan", T: "compact", B: "compact", M: "compact", K: "compact" };
+    return { type: types[value] ?? (/^\s/.test(value) ? "literal" : "currency"), value };
+  });
 }
 
 const locales = { supportedLocalesOf: (list) => [].concat(list ?? []) };
@@ -141,7 +209,7 @@ class NumberFormat {
     this.format = (value) => formatNumber(value, this.#options);
   }
   formatToParts(value) {
-    return [{ type: "literal", value: this.format(value) }];
+    return numberParts(this.format(value));
   }
   resolvedOptions() {
     return { locale: "en-US", ...this.#options };
@@ -149,16 +217,23 @@ class NumberFormat {
 }
 
 class DateTimeFormat {
+  #locale;
   #options;
   constructor(locale, options = {}) {
-    this.#options = options ?? {};
-    this.format = (date) => formatDate(date === undefined ? new Date() : new Date(date), this.#options, "date", locale);
+    this.#locale = locale;
+    this.#options = { ...options };
+    if (this.#options.timeZone !== undefined) this.#options.timeZone = zoneAt(String(this.#options.timeZone), 0).name;
+    this.format = (date) => joined(this.formatToParts(date));
   }
   formatToParts(date) {
-    return [{ type: "literal", value: this.format(date) }];
+    return dateParts(date === undefined ? new Date() : new Date(date), this.#options, "date", this.#locale);
+  }
+  formatRange(from, to) {
+    const [first, last] = [this.format(from), this.format(to)];
+    return first === last ? first : `${first} – ${last}`;
   }
   resolvedOptions() {
-    return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: host.info().timeZone ?? "UTC", ...this.#options };
+    return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: localZone(), ...this.#options };
   }
 }
 

@@ -1,9 +1,17 @@
-// node:https is not available; see absent.js.
+// node:https: requests over the same client as `fetch`. Servers would need keys and certificates, which are not offered.
 
-import { absentModule } from "./absent.js";
+import { withStubs } from "../stubs.js";
+import { Agent as HttpAgent, ClientRequest } from "./http.js";
 
-const absent = absentModule("node:https", "use fetch");
-export const {
-  Agent, Server, createServer, get, globalAgent, request,
-} = absent;
-export default absent;
+export class Agent extends HttpAgent {
+  constructor(options = {}) {
+    super(options);
+    Object.assign(this, { defaultPort: 443, protocol: "https:" });
+  }
+}
+export const globalAgent = new Agent();
+export const request = (...args) => new ClientRequest("https:", args);
+export const get = (...args) => request(...args).end();
+// Names of the real module that are not implemented.
+export const { Server, createServer } = withStubs("node:https");
+export default { Agent, Server, createServer, get, globalAgent, request };

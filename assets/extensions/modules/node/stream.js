@@ -172,7 +172,7 @@ export class Readable extends Stream {
 
 function makeWritable(stream, options) {
   Object.assign(stream, { writable: true, writableEnded: false, writableFinished: false });
-  Object.defineProperty(stream, "writeState", { value: { queue: [], busy: false, objectMode: Boolean(options.objectMode ?? options.writableObjectMode) } });
+  Object.defineProperty(stream, "writeState", { value: { queue: [], busy: false, emitClose: options.emitClose !== false, objectMode: Boolean(options.objectMode ?? options.writableObjectMode) } });
   if (options.write) stream._write = options.write;
   if (options.final) stream._final = options.final;
   if (options.destroy) stream._destroy = options.destroy;
@@ -233,7 +233,7 @@ function flush(stream) {
     stream.writableFinished = true;
     Promise.resolve().then(() => {
       stream.emit("finish");
-      if (!stream.readState) stream.emit("close");
+      if (!stream.readState && state.emitClose) stream.emit("close");
     });
   };
   if (stream._final) stream._final(finish);
