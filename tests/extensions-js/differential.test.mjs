@@ -565,6 +565,7 @@ test("prompts at random in threads of the program", { skip: NO_PROGRAM }, async 
 const NOT_ALONE = {
   "file-trigger": [["alone.session_start.0.error"], "nothing is watched where no session runs"],
   "inline-bash": [["alone.input.0.result.text"], "no program is run where no session runs"],
+  "plan-mode": [["alone.context.0.result", "alone.context.0.messages"], "messages that are answered as they were are told as no effect"],
 };
 const LOG = "a file of the project may not be written where no session runs";
 

@@ -99,6 +99,7 @@ export class QuickJsEngine {
 
   #source(name) {
     try {
+      if (name.startsWith("missing:")) throw new Error(name.slice("missing:".length));
       if (name.startsWith("cjs:")) {
         const file = JSON.stringify(name.slice(4));
         const names = this.run(`api.commonJsNames(api.importCommonJs(${file}))`);
@@ -119,7 +120,13 @@ export class QuickJsEngine {
     const builtin = this.catalog && Object.hasOwn(this.catalog, specifier) ? this.catalog[specifier] : undefined;
     if (builtin) return path.join(ASSETS, builtin);
     if (specifier === base || (path.isAbsolute(specifier) && base === "/main.js")) return specifier;
-    const target = this.resolver.resolveModule(files, specifier, base.replace(/^cjs:/, ""), "import");
+    let target;
+    try {
+      target = this.resolver.resolveModule(files, specifier, base.replace(/^cjs:/, ""), "import");
+    } catch (error) {
+      // What is thrown here is lost on the way through the engine; what the loader gives is not.
+      return `missing:${error.message}`;
+    }
     return this.resolver.formatOf(files, target) === "esm" ? target : `cjs:${target}`;
   }
 
