@@ -594,6 +594,7 @@ fn files_are_changed_in_the_folders_of_the_policy_alone() {
     std::os::unix::fs::symlink("../closed", root.join("open/way")).unwrap();
     std::os::unix::fs::symlink("../closed/made", root.join("open/nowhere")).unwrap();
     let policy = Policy {
+        session: None,
         hidden: vec![root.join("secret")],
         write: vec![root.join("open")],
         guarded: vec![root.join("open/guarded"), root.join("open/holds/guarded")],

@@ -24,6 +24,7 @@ mod docs;
 mod drafts;
 mod driver;
 mod executor;
+mod extension_agents;
 mod extension_components;
 mod extension_drawing;
 mod extension_examples;

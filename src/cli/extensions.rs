@@ -12,7 +12,7 @@ use crate::extensions::{
     Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, template, types,
 };
 use crate::session::Setup;
-use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS, named};
+use crate::session::extensions::{Changes, Extension, FOLDERS, OWN_FOLDERS, named};
 use crate::session::people::{clock, json_line, out};
 use crate::session::replay;
 use crate::store::console::{self, ConsoleLine};
@@ -240,7 +240,7 @@ fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {
             Ok(()) => {
                 let engine = match &engine {
                     Some(engine) => engine,
-                    None => engine.insert(setup.extensions().engine(Limits::default(), None, false)?),
+                    None => engine.insert(setup.extensions().engine(Limits::default(), None, &Changes::None)?),
                 };
                 Some(runtime.block_on(engine.load(&wanted.path))?)
             }
@@ -260,7 +260,7 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
     if !payload.is_object() {
         return Err(Failure::usage("--with is to be a JSON object: the fields of the event"));
     }
-    let engine = setup.extensions().engine(Limits::default(), None, false)?;
+    let engine = setup.extensions().engine(Limits::default(), None, &Changes::None)?;
     let runtime = runtime()?;
     let mut output = out();
     let mut all_loaded = true;
@@ -287,7 +287,7 @@ fn test(setup: &Setup, arguments: &TestArguments) -> Result<ExitCode, Failure> {
         None => find::newest(setup)?,
     };
     let events = replay::events(&setup.layout, &id).map_err(|error| Failure::new(error.to_string()))?;
-    let engine = setup.extensions().engine(Limits::default(), None, false)?;
+    let engine = setup.extensions().engine(Limits::default(), None, &Changes::None)?;
     let (runtime, mut output) = (runtime()?, out());
     for wanted in wanted(setup, &arguments.paths) {
         let loaded = match wanted.may_run {

@@ -1,6 +1,7 @@
 //! The handle of an engine: calls go in as messages, answers come out. The engine itself lives on a thread of its own.
 
 use super::event_loop::EventLoop;
+use super::files;
 use super::host::Settled;
 use super::message::{ASKED, Lost, Message, soon};
 use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
@@ -63,6 +64,8 @@ impl Engine {
         for path in hidden.iter_mut().chain(write).chain(guarded).chain(data) {
             *path = fs::canonicalize(&*path).unwrap_or_else(|_| path.clone());
         }
+        // That of a session is not there yet.
+        settings.policy.session = settings.policy.session.and_then(|folder| files::followed(&folder).ok());
         let (messages, incoming) = mpsc::channel();
         let (started, ready) = mpsc::channel();
         let gone = Lost::default();

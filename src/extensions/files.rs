@@ -319,7 +319,7 @@ fn is_data(policy: &Policy, real: &Path) -> bool {
 }
 
 /// Where `path` leads, which need not exist.
-fn followed(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut missing = Vec::new();
     let mut there = path.to_owned();
     let real = loop {
@@ -364,7 +364,8 @@ fn is_open(policy: &Policy, real: &Path) -> bool {
 /// The same of a folder for what it holds.
 fn takes_files(policy: &Policy, real: &Path) -> bool {
     let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
-    within(&policy.write) && !within(&policy.guarded) && !within(&policy.hidden)
+    let is_of_session = policy.session.as_ref().is_some_and(|folder| real.starts_with(folder));
+    within(&policy.write) && (is_of_session || !within(&policy.guarded)) && !within(&policy.hidden)
 }
 
 fn entries(path: &Path) -> io::Result<Plain> {

@@ -53,6 +53,8 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// Files and folders among those that are not changed.
     pub guarded: Vec<PathBuf>,
+    /// A folder among the guarded ones in which anything is written: what belongs to the session.
+    pub session: Option<PathBuf>,
     /// Folders among the guarded ones where files of data (JSON) are written, though nothing that runs: where extensions lie, many
     /// keep their settings beside themselves.
     pub data: Vec<PathBuf>,

@@ -5,7 +5,7 @@ use super::extension_answers::{LARGEST_ANSWER, fits, lines, newest, value_of};
 use super::extension_offer::{ITEM, Offered};
 use super::extension_sources::Sources;
 use super::extension_thread::ExtensionThread;
-use super::extensions::{Extension, Extensions, name_of};
+use super::extensions::{Changes, Extension, Extensions, name_of};
 use super::pi_names::{Renamed, name_all, names_any};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
@@ -195,8 +195,12 @@ impl ExtensionHandlers {
         if !may_run.is_empty() {
             let (extensions, outside) = (self.extensions.clone(), Arc::clone(&self.thread) as Arc<dyn Outside>);
             // Whoever only lists or looks has no thread.
-            let changes = self.thread.is_one();
-            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS, Some(outside), changes)).await;
+            let changes = if self.thread.is_one() {
+                Changes::OfThread { session: self.thread.file.as_ref().and_then(|file| file.parent()).map(Into::into) }
+            } else {
+                Changes::None
+            };
+            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS, Some(outside), &changes)).await;
             match started.map_err(|failed| failed.to_string()).and_then(|engine| engine.map_err(|e| e.to_string())) {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
@@ -328,7 +332,7 @@ impl ExtensionHandlers {
         let (name, event) = match leaving {
             Leaving::New => (switch, json!({"reason": "new"})),
             Leaving::Open { thread_id } => {
-                (switch, json!({"reason": "resume", "targetSessionFile": self.thread.log_of(&thread_id)}))
+                (switch, json!({"reason": "resume", "targetSessionFile": self.thread.file_of(&thread_id)}))
             }
             Leaving::Entry { thread_id, entry, summarised } => {
                 (tree, json!({"preparation": self.thread.tree_preparation(&thread_id, &entry, summarised)}))

@@ -79,7 +79,7 @@ impl ExtensionThread {
         let before = event.get("previousSession").and_then(|id| id.as_str()?.parse().ok());
         let Some(before) = before else { return event.clone() };
         let mut event = event.json().into_owned();
-        event["previousSessionFile"] = json!(self.log_of(&before));
+        event["previousSessionFile"] = json!(self.file_of(&before));
         event.into()
     }
 

@@ -43,7 +43,7 @@ pub(super) struct ExtensionThread {
     pub(super) home: PathBuf,
     programs: Programs,
     network: Network,
-    /// The thread's log.
+    /// What extensions are told is the file of the session.
     pub(super) file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
     pub(super) thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
@@ -87,7 +87,7 @@ impl ExtensionThread {
             home: setup.prompt_home(),
             programs: Programs::new(setup),
             network: Network::new(Hosts::new(&setup.config.extension_hosts.value)),
-            file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path()),
+            file: thread.as_ref().map(|thread| setup.layout.thread(thread).session_file()),
             thread: OnceLock::new(),
             state: watch::Sender::new(None),
             tools: OnceLock::new(),
@@ -188,9 +188,9 @@ impl ExtensionThread {
         }
     }
 
-    /// The log of another thread.
-    pub(super) fn log_of(&self, thread: &ThreadId) -> PathBuf {
-        self.layout.thread(thread).log().path()
+    /// What extensions are told is the file of another thread.
+    pub(super) fn file_of(&self, thread: &ThreadId) -> PathBuf {
+        self.layout.thread(thread).session_file()
     }
 
     /// The entry of a prompt, so many from the end; of the newest entry without.

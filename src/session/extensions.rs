@@ -172,7 +172,7 @@ impl Extensions {
     pub(super) fn registered_by(&self, paths: Vec<PathBuf>) -> Result<Registered, String> {
         let ask = || -> Result<Registered, String> {
             let text = |error: &dyn std::fmt::Display| error.to_string();
-            let engine = self.engine(Limits::default(), None, false).map_err(|error| text(&error))?;
+            let engine = self.engine(Limits::default(), None, &Changes::None).map_err(|error| text(&error))?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
             runtime.map_err(|error| text(&error))?.block_on(async {
                 let mut failed = Vec::new();
@@ -217,7 +217,7 @@ impl Extensions {
         Trust::of(&self.dirs, &self.root).allows()
     }
 
-    /// Starts an engine with none of them in it. Waits for it. With `changes` they may change files, as tools may.
+    /// Starts an engine with none of them in it. Waits for it.
     ///
     /// # Errors
     /// As [`Engine::start`].
@@ -225,7 +225,7 @@ impl Extensions {
         &self,
         limits: Limits,
         outside: Option<Arc<dyn Outside>>,
-        changes: bool,
+        changes: &Changes,
     ) -> Result<Engine, EngineError> {
         let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
         let variables = self.environment.variables();
@@ -233,13 +233,12 @@ impl Extensions {
         let hidden = vec![self.dirs.config.clone(), self.dirs.state.clone()];
         let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
         // Some make a folder for temporary files as they load; whoever only looks lets them do that.
-        let (write, kept) = if changes {
-            (
+        let (write, kept) = match changes {
+            Changes::OfThread { .. } => (
                 vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent"), self.dirs.home.join(".pi/cache")],
                 Vec::new(),
-            )
-        } else {
-            (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()])
+            ),
+            Changes::None => (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()]),
         };
         let guarded = GUARDED.iter().map(|path| self.root.join(path));
         let own = OWN_FOLDERS.iter().map(|path| self.home.join(path));
@@ -250,11 +249,24 @@ impl Extensions {
         let guarded = guarded.chain(own).chain(named).chain(kept).collect();
         let trusted = trust::FOLDERS.iter().map(|folder| self.root.join(".ai").join(folder));
         let trusted = trusted.chain([self.root.join(FOLDERS[1])]).chain(of_project.runnable.iter().cloned());
-        let data = if changes { vec![self.home.join(OWN_FOLDERS[1])] } else { Vec::new() };
-        let policy = Policy { hidden, write, guarded, data, looked_through: trusted.collect() };
+        let (data, session) = match changes {
+            Changes::OfThread { session } => (vec![self.home.join(OWN_FOLDERS[1])], session.clone()),
+            Changes::None => (Vec::new(), None),
+        };
+        let policy = Policy { hidden, write, guarded, session, data, looked_through: trusted.collect() };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }
+}
+
+/// What extensions may change, beside temporary files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changes {
+    None,
+    /// Files of the project and what they keep for themselves, as in a thread; where that has a folder for them, also there.
+    OfThread {
+        session: Option<PathBuf>,
+    },
 }
 
 fn environment_of(environment: &Environment, name: &str) -> Option<PathBuf> {

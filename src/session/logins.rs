@@ -7,7 +7,7 @@ use super::extension_models::of_pi;
 use super::extension_network::Network;
 use super::extension_providers::place;
 use super::extension_text::plain;
-use super::extensions::Extensions;
+use super::extensions::{Changes, Extensions};
 use crate::domain::ContentHash;
 use crate::extensions::{Ask, Asker, Engine, Limits, Outside, Refusal};
 use crate::ports::child::Talk;
@@ -277,9 +277,10 @@ impl LoginEngine {
         });
         let outside = Arc::clone(&host);
         let (extensions, limits) = (logins.extensions.clone(), Limits { call: patience, ..Limits::default() });
-        let engine =
-            off_loop(move || extensions.engine(limits, Some(outside), false).map_err(|error| error.to_string()))
-                .await?;
+        let engine = off_loop(move || {
+            extensions.engine(limits, Some(outside), &Changes::None).map_err(|error| error.to_string())
+        })
+        .await?;
         let loaded = engine.load(path).await.map_err(|error| error.to_string())?;
         loaded.result.map_err(|problem| format!("{} does not load: {problem}", path.display()))?;
         Ok(Self { engine, host, provider: provider.to_owned(), path: path.to_owned() })

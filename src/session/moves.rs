@@ -62,11 +62,12 @@ pub(super) fn destination(
     })
 }
 
-/// The thread whose log lies at `path`, or whose id that is.
+/// The thread whose log lies at `path`, or whose file extensions are told that is, or whose id.
 pub(super) fn thread_of(path: &str) -> Option<ThreadId> {
     let path = Path::new(path);
     let is_log = path.file_name().is_some_and(|name| name == "transcript.jsonl");
-    let folder = if is_log { path.parent()? } else { path };
+    let within = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "session"));
+    let folder = if is_log { path.parent()? } else { within.and_then(Path::parent).unwrap_or(path) };
     folder.file_name()?.to_str()?.parse().ok()
 }
 
@@ -97,7 +98,11 @@ mod tests {
             label: None,
         };
         assert_eq!(led("session.new", &json!({"entries": []})), Some(Ok(MoveTo::New)));
-        for path in ["/p/.ai/agent/threads/chat-7/transcript.jsonl", "chat-7"] {
+        for path in [
+            "/p/.ai/agent/threads/chat-7/session/chat-7.jsonl",
+            "/p/.ai/agent/threads/chat-7/transcript.jsonl",
+            "chat-7",
+        ] {
             assert_eq!(
                 led("session.switch", &json!({"path": path})),
                 Some(Ok(MoveTo::Open { thread_id: id("chat-7") }))

@@ -21,12 +21,12 @@ pub(super) fn listed(layout: &Layout, root: &Path) -> Result<Value, StoreError> 
     let rows = Registry::open(&layout.registry())?.list(Part::Open, MOST)?;
     let talked = rows.iter().filter(|row| row.kind == ThreadKind::Interactive && !row.elsewhere);
     let told = |row: &ThreadEntry| {
-        let log = |id| layout.thread(id).log().path();
+        let file = |id| layout.thread(id).session_file();
         // Its row may not say yet what was said first.
         let first = if row.title.is_empty() { first_said(layout, &row.thread_id) } else { row.title.clone() };
         json!({
-            "path": log(&row.thread_id), "id": row.thread_id, "cwd": root, "name": row.title,
-            "parentSessionPath": row.lineage.previous.as_ref().map(log), "created": row.created_at.0,
+            "path": file(&row.thread_id), "id": row.thread_id, "cwd": root, "name": row.title,
+            "parentSessionPath": row.lineage.previous.as_ref().map(file), "created": row.created_at.0,
             "modified": row.updated_at.0, "messageCount": row.cost.turns, "firstMessage": first, "allMessagesText": first,
         })
     };
@@ -45,7 +45,7 @@ fn first_said(layout: &Layout, id: &ThreadId) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Header and entries of the thread whose log or id that is; null where there is no such thread here.
+/// Header and entries of the thread whose file or id that is; null where there is no such thread here.
 pub(super) fn entries(layout: &Layout, path: &str) -> Result<Value, StoreError> {
     let here = thread_of(path).filter(|id| layout.thread(id).log().path().is_file());
     let Some(id) = here else { return Ok(Value::Null) };

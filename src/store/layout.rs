@@ -239,7 +239,7 @@ impl Folder {
         for file in [self.log(), self.inflight(), self.summary(), self.lock(), self.worker_log(), self.console()] {
             file.remove()?;
         }
-        for folder in [self.requests(), self.output()] {
+        for folder in [self.requests(), self.output(), self.session()] {
             folder.remove_tree()?;
         }
         self.path.remove_folder()
@@ -249,6 +249,21 @@ impl Folder {
     #[must_use]
     pub fn console(&self) -> Beneath {
         self.path.join("extensions.jsonl")
+    }
+
+    /// What extensions keep beside the thread; nothing here reads it.
+    #[must_use]
+    pub fn session(&self) -> Beneath {
+        self.path.join("session")
+    }
+
+    /// What extensions are told is the file of the session. There is none: they read it by what they ask of it, and keep files of their
+    /// own beside it, in a folder of its name or in others.
+    #[must_use]
+    pub fn session_file(&self) -> PathBuf {
+        let folder = self.path.path();
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.session().join(format!("{name}.jsonl")).path()
     }
 
     /// What the worker process itself has to say.

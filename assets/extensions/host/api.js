@@ -143,7 +143,7 @@ function flagValue(type, given) {
 }
 
 /** Runs a program without a shell. Never rejects: what goes wrong is in the result. */
-async function runCommand(extension, command, args, options) {
+export async function runCommand(extension, command, args, options) {
   const failed = (message) => ({ stdout: "", stderr: message, code: 1, killed: false });
   if (extension.disabled) return failed("the extension is switched off");
   if (options.signal?.aborted) return { stdout: "", stderr: "", code: 0, killed: true };

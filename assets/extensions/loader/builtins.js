@@ -8,7 +8,7 @@ const SCOPES = ["@mariozechner", "@earendil-works"];
 const PACKAGES = {
   "pi-coding-agent": "modules/pi-coding-agent/index.js",
   "pi-coding-agent/hooks": "modules/pi-coding-agent/index.js",
-  "pi-agent-core": "modules/pi-agent-core.js",
+  "pi-agent-core": "modules/pi-agent-core/index.js",
   "pi-tui": "modules/pi-tui/index.js",
   "pi-ai": "modules/pi-ai/index.js",
   "pi-ai/oauth": "modules/pi-ai/oauth.js",

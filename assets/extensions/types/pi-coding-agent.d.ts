@@ -556,5 +556,75 @@ export declare class CustomEditor extends Editor {
   onEscape?: () => void;
   onAction(action: string, handler: () => void): void;
 }
+/** Sessions in memory, and in files of pi's form where a folder is named. */
+export declare class SessionManager implements ReadonlySessionManager {
+  static inMemory(cwd?: string): SessionManager;
+  static create(cwd: string, sessionDir?: string): SessionManager;
+  static open(path: string, sessionDir?: string, cwd?: string): SessionManager;
+  static list(): Promise<any[]>;
+  getCwd(): string;
+  getSessionDir(): string;
+  getSessionId(): string;
+  getSessionFile(): string | undefined;
+  getSessionName(): string | undefined;
+  getLeafId(): string | null;
+  getLeafEntry(): SessionEntry | undefined;
+  getEntry(id: string): SessionEntry | undefined;
+  getLabel(id: string): string | undefined;
+  getBranch(fromId?: string): SessionEntry[];
+  getEntries(): SessionEntry[];
+  buildSessionContext(): { messages: AgentMessage[]; thinkingLevel: string; model: { provider: string; modelId: string } | null };
+}
+/** An extension made in place, for an agent session alone. */
+export type ExtensionFactory = (pi: ExtensionAPI) => void | Promise<void>;
+export declare class DefaultResourceLoader {
+  constructor(options?: {
+    cwd?: string;
+    agentDir?: string;
+    systemPrompt?: string;
+    appendSystemPrompt?: string[];
+    extensionFactories?: (ExtensionFactory | { name: string; factory: ExtensionFactory })[];
+    additionalSkillPaths?: string[];
+    noSkills?: boolean;
+    noContextFiles?: boolean;
+  });
+  reload(): Promise<void>;
+}
+export declare class AgentSession {
+  readonly agent: import("@mariozechner/pi-agent-core").Agent;
+  readonly sessionManager: SessionManager;
+  readonly messages: AgentMessage[];
+  readonly model: Model<any> | undefined;
+  readonly thinkingLevel: ThinkingLevel;
+  readonly systemPrompt: string;
+  readonly isStreaming: boolean;
+  readonly sessionId: string;
+  readonly sessionFile: string | undefined;
+  subscribe(listener: (event: import("@mariozechner/pi-agent-core").AgentEvent | { type: string; [field: string]: any }) => void): () => void;
+  prompt(text: string, options?: { images?: ImageContent[]; streamingBehavior?: "steer" | "followUp" }): Promise<void>;
+  steer(text: string, images?: ImageContent[]): Promise<void>;
+  followUp(text: string, images?: ImageContent[]): Promise<void>;
+  abort(): Promise<void>;
+  setModel(model: Model<any>): Promise<void>;
+  setThinkingLevel(level: ThinkingLevel): void;
+  getActiveToolNames(): string[];
+  setActiveToolsByName(names: string[]): void;
+  getLastAssistantText(): string | undefined;
+  getSessionStats(): { sessionId: string; toolCalls: number; totalMessages: number; tokens: { input: number; output: number; cacheRead: number; cacheWrite: number; total: number }; cost: number };
+  bindExtensions(bindings?: { onError?(error: { extensionPath: string; event: string; error: string }): void }): Promise<void>;
+  dispose(): void;
+}
+/** An agent with tools beside the thread: within its budget, and with what it may do without a question. */
+export declare function createAgentSession(options?: {
+  cwd?: string;
+  model?: Model<any>;
+  thinkingLevel?: ThinkingLevel;
+  tools?: string[];
+  excludeTools?: string[];
+  noTools?: "all" | "builtin";
+  customTools?: ToolDefinition[];
+  resourceLoader?: DefaultResourceLoader;
+  sessionManager?: SessionManager;
+}): Promise<{ session: AgentSession; extensionsResult: any; modelFallbackMessage?: string }>;
 export declare const VERSION: string;
 export type { UserMessage };

@@ -4,6 +4,7 @@ import { withStubs } from "../stubs.js";
 
 export { createEventBus } from "../../host/bus.js";
 export { Theme } from "../../host/theme.js";
+export { AgentSession, createAgentSession } from "./agent_session.js";
 export {
   createLocalBashOperations, getShellConfig,
 } from "./bash.js";
@@ -32,6 +33,9 @@ export {
   CURRENT_SESSION_VERSION, SessionManager, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries, parseSessionEntries,
 } from "./session.js";
 export {
+  AuthStorage, DefaultResourceLoader, ModelRegistry, ModelRuntime, SettingsManager, loadProjectContextFiles, resolveCliModel,
+} from "./services.js";
+export {
   getLanguageFromPath, getMarkdownTheme, getSelectListTheme, getSettingsListTheme, highlightCode, initTheme, renderDiff,
 } from "./themes.js";
 export {
@@ -45,13 +49,12 @@ export {
 } from "./truncate.js";
 
 export const {
-  AgentSession, AgentSessionRuntime, ArminComponent, AuthStorage, BashExecutionComponent, DefaultPackageManager, DefaultResourceLoader,
-  ExtensionEditorComponent, ExtensionInputComponent, ExtensionRunner, ExtensionSelectorComponent, FileAuthStorageBackend, FooterComponent,
-  InMemoryAuthStorageBackend, InteractiveMode, LoginDialogComponent, ModelRegistry, ModelSelectorComponent, OAuthSelectorComponent,
-  RpcClient, SessionSelectorComponent, SettingsManager, SettingsSelectorComponent, ShowImagesSelectorComponent,
-  SkillInvocationMessageComponent, ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
-  UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSession, createAgentSessionFromServices,
+  AgentSessionRuntime, ArminComponent, BashExecutionComponent, DefaultPackageManager, ExtensionEditorComponent,
+  ExtensionInputComponent, ExtensionRunner, ExtensionSelectorComponent, FileAuthStorageBackend, FooterComponent,
+  InMemoryAuthStorageBackend, InteractiveMode, LoginDialogComponent, ModelSelectorComponent, OAuthSelectorComponent, RpcClient,
+  SessionSelectorComponent, SettingsSelectorComponent, ShowImagesSelectorComponent, SkillInvocationMessageComponent,
+  ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
+  UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSessionFromServices,
   createAgentSessionRuntime, createAgentSessionServices, createExtensionRuntime, discoverAndLoadExtensions, findCutPoint,
-  findTurnStartIndex, generateBranchSummary, generateSummary, loadProjectContextFiles, loadSkills, main, prepareBranchEntries,
-  runPrintMode, runRpcMode,
+  findTurnStartIndex, generateBranchSummary, generateSummary, loadSkills, main, prepareBranchEntries, runPrintMode, runRpcMode,
 } = withStubs("pi-coding-agent");

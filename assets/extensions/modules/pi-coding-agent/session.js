@@ -1,9 +1,10 @@
-// SessionManager, small: sessions in memory, and reading the entries of a session file.
+// SessionManager, small: sessions in memory, in files of pi's form, and reading the entries of either.
 //
 // The running session belongs to the host and is read through ctx.sessionManager; what is made here is
-// the extension's own and is written nowhere.
+// the extension's own. It is written only where a folder or a file of pi's form is named for it.
 
-import { readFileSync } from "../node/fs.js";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "../node/fs.js";
+import { join } from "../node/path.js";
 import { treeOf } from "../../host/session.js";
 import { ask } from "../../runtime/bridge.js";
 import { randomUUID } from "../../runtime/crypto.js";
@@ -58,23 +59,32 @@ export class SessionManager {
   #leaf = null;
   #header;
   #file;
-  constructor(cwd, entries = [], file) {
+  /** How many lines of the file are written; undefined where none is. */
+  #written;
+  constructor(cwd, entries = [], file, written) {
     const [first, ...rest] = entries[0]?.type === "session" ? entries : [{ type: "session", version: CURRENT_SESSION_VERSION, id: randomUUID(), timestamp: new Date().toISOString(), cwd }, ...entries];
     this.#header = first;
     this.#entries = rest;
     this.#leaf = rest.at(-1)?.id ?? null;
     this.#file = file;
+    this.#written = written;
   }
   static inMemory(cwd = globalThis.process.cwd()) {
     return new SessionManager(cwd);
   }
-  static create(cwd) {
-    return new SessionManager(cwd);
+  /** In a folder that is named; else in memory. */
+  static create(cwd, folder) {
+    if (!folder) return new SessionManager(cwd);
+    const made = new SessionManager(cwd);
+    mkdirSync(folder, { recursive: true });
+    const { id, timestamp } = made.getHeader();
+    return new SessionManager(cwd, [made.getHeader()], join(folder, `${timestamp.replace(/[:.]/g, "-")}_${id}.jsonl`), 0);
   }
-  static open(path) {
-    // The log of a thread is no file of pi: the host tells what was said in it.
-    const entries = ask("sessions.entries", { path: String(path) }) ?? parseSessionEntries(readFileSync(path, "utf8"));
-    return new SessionManager(globalThis.process.cwd(), entries, path);
+  static open(path, _folder, cwd = globalThis.process.cwd()) {
+    // The log of a thread is no file of pi: the host tells what was said in it, and nothing is written there.
+    const ofThread = ask("sessions.entries", { path: String(path) });
+    const entries = ofThread ?? (existsSync(path) ? parseSessionEntries(readFileSync(path, "utf8")) : []);
+    return new SessionManager(cwd, entries, path, ofThread ? undefined : entries.length);
   }
   /** The conversations of the project, those that changed last first. */
   static async list() {
@@ -97,7 +107,7 @@ export class SessionManager {
     return this.#file;
   }
   isPersisted() {
-    return false;
+    return this.#written !== undefined;
   }
   getHeader() {
     return this.#header;
@@ -144,7 +154,15 @@ export class SessionManager {
     const id = randomUUID().slice(0, 8);
     this.#entries.push({ id, parentId: this.#leaf, timestamp: new Date().toISOString(), ...fields });
     this.#leaf = id;
+    this.#write();
     return id;
+  }
+  /** A session is written from its first answer on, as in pi: what nobody answered leaves no file. */
+  #write() {
+    if (this.#written === undefined || !this.#entries.some(({ type, message }) => type === "message" && message.role === "assistant")) return;
+    const lines = [this.#header, ...this.#entries].slice(this.#written);
+    appendFileSync(this.#file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    this.#written += lines.length;
   }
   appendMessage(message) {
     return this.#append({ type: "message", message });

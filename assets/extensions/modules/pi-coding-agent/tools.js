@@ -62,7 +62,7 @@ export function resolvePath(path, cwd) {
 }
 
 /** Has the host run one of its own tools; partial output arrives while it runs. */
-async function hostTool(name, cwd, callId, params, signal, onUpdate, extra) {
+export async function hostTool(name, cwd, callId, params, signal, onUpdate, extra) {
   const channel = openChannel((partial) => onUpdate?.(partial), `tool:${name}`);
   try {
     return await action("tool.run", { name, cwd, callId, params: plain(params), channel, ...extra }, signal);
