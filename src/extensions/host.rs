@@ -11,6 +11,7 @@ use super::plain::Plain;
 use super::program::{Orders, talk_of};
 use super::settings::Settings;
 use super::watch::Watched;
+use super::zlib;
 use crate::ports::tools::Waiting;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -122,7 +123,7 @@ pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> 
 }
 
 /// The functions that answer at once, and those that promise.
-const AT_ONCE: [&str; 27] = [
+const AT_ONCE: [&str; 28] = [
     "info",
     "log",
     "report",
@@ -131,6 +132,7 @@ const AT_ONCE: [&str; 27] = [
     "timerStop",
     "random",
     "hash",
+    "zlib",
     "segment",
     "width",
     "zone",
@@ -248,6 +250,7 @@ impl Host {
             }
             "random" => random(at(0)),
             "hash" => hash(text(0), at(1), at(2)),
+            "zlib" => zlib::operate(text(0), at(1), at(2)),
             "segment" => segment(text(0), text(1)),
             "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),
             "zone" => zone(text(0), at(1)),

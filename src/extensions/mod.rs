@@ -22,6 +22,7 @@ mod realm;
 mod settings;
 mod strip;
 mod watch;
+mod zlib;
 
 pub use assets::{template, types};
 pub use engine::Engine;

@@ -6,6 +6,7 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import zlib from "node:zlib";
 import { folder } from "./folder.mjs";
 
 const fail = (code, message, more) => ({ error: { code, message, ...more } });
@@ -139,6 +140,7 @@ export class Host {
       },
       random: (size) => new Uint8Array(crypto.randomBytes(size)),
       hash: (name, data, key) => guard(() => new Uint8Array((key ? crypto.createHmac(name, key) : crypto.createHash(name)).update(data).digest())),
+      zlib: (operation, data, level) => guard(() => (operation === "crc32" ? zlib.crc32?.(data) ?? 0 : new Uint8Array(zlib[`${operation}Sync`](data, level === null ? {} : { level })))),
       segment: (text, granularity) => [...new Intl.Segmenter("en", { granularity }).segment(text)].map((item) => item.segment),
       width: widthOf,
       zone: zoneOf,

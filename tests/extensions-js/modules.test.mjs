@@ -17,14 +17,14 @@ test.after(() => engine.stop());
 await engine.extension(`
   import * as path from "node:path"; import * as util from "util"; import * as url from "node:url"; import * as events from "events"; import fs from "node:fs"; import fsp from "fs/promises";
   import * as cp from "node:child_process"; import * as crypto from "crypto"; import * as os from "os"; import * as stream from "stream"; import * as sd from "string_decoder"; import assert from "assert";
-  import * as qs from "querystring"; import * as tp from "timers/promises"; import * as rl from "readline"; import * as net from "net"; import { createRequire } from "node:module"; import * as tui from "@mariozechner/pi-tui"; import * as ca from "@earendil-works/pi-coding-agent";
+  import * as qs from "querystring"; import * as tp from "timers/promises"; import * as rl from "readline"; import * as net from "net"; import * as zlib from "node:zlib"; import * as http from "node:http"; import { createRequire } from "node:module"; import * as tui from "@mariozechner/pi-tui"; import * as ca from "@earendil-works/pi-coding-agent";
   import * as ai from "@mariozechner/pi-ai"; import { Type } from "@sinclair/typebox"; import { Value } from "@sinclair/typebox/value"; import Type1 from "typebox"; import { Compile } from "typebox/compile"; import "@mariozechner/pi-ai/oauth"; import "@mariozechner/pi-agent-core";
-  globalThis.M = { path, util, url, events, fs, fsp, cp, crypto, os, stream, sd, assert, qs, tp, rl, net, createRequire, tui, ca, ai, Type, Value, Type1, Compile };
+  globalThis.M = { path, util, url, events, fs, fsp, cp, crypto, os, stream, sd, assert, qs, tp, rl, net, zlib, http, createRequire, tui, ca, ai, Type, Value, Type1, Compile };
   export default () => {};`);
 const inner = (code) => Promise.resolve(engine.run(`(async ({ ${Object.keys(engine.run("M")).join()} }) => (${code}))(M)`)).then(outside);
 
 const node = {};
-for (const [name, from] of Object.entries({ path: "path", util: "util", url: "url", events: "events", fs: "fs", fsp: "fs/promises", cp: "child_process", crypto: "crypto", os: "os", stream: "stream", sd: "string_decoder", assert: "assert", qs: "querystring", tp: "timers/promises", rl: "readline", net: "net" })) {
+for (const [name, from] of Object.entries({ path: "path", util: "util", url: "url", events: "events", fs: "fs", fsp: "fs/promises", cp: "child_process", crypto: "crypto", os: "os", stream: "stream", sd: "string_decoder", assert: "assert", qs: "querystring", tp: "timers/promises", rl: "readline", net: "net", zlib: "zlib", http: "http" })) {
   node[name] = createRequire(import.meta.url)(`node:${from}`);
 }
 const AsyncFunction = (async () => {}).constructor;
@@ -62,6 +62,13 @@ same("fs",
   inFolder('(() => { const f = fs.openSync(d + "/o", "w"); fs.writeSync(f, "hello"); fs.closeSync(f); const r = fs.openSync(d + "/o", "r"); const b = Buffer.alloc(3); fs.readSync(r, b, 0, 3, 1); fs.closeSync(r); return b.toString(); })()'),
   inFolder('fsp.writeFile(d + "/p", "q").then(() => fsp.readFile(d + "/p", { encoding: "utf8" }))'), inFolder('fsp.access(d + "/none").catch((e) => e.code)'), inFolder('new Promise((r) => fs.readFile(d + "/none", (e) => r(e.code)))'),
   inFolder('new Promise((r) => { const w = fs.createWriteStream(d + "/s"); w.write("a"); w.end("b", () => r(fs.readFileSync(d + "/s", "utf8"))); })'), inFolder('(async () => { fs.writeFileSync(d + "/l", "1\\n2\\n3"); const out = []; for await (const line of rl.createInterface({ input: fs.createReadStream(d + "/l") })) out.push(line); return out; })()'));
+same("zlib",
+  'zlib.gunzipSync(zlib.gzipSync("hello")).toString()', 'zlib.inflateRawSync(zlib.deflateRawSync(Buffer.from([1, 2, 3]), { level: 9 }))', 'zlib.gunzipSync(Buffer.from("H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==", "base64")).toString()', 'zlib.unzipSync(zlib.deflateSync("x")).toString()',
+  '(() => { try { zlib.gunzipSync("no gzip"); } catch (e) { return [e.code, e.errno, e.message]; } })()', '(() => { try { zlib.inflateSync(zlib.deflateSync("hello").subarray(0, 6)); } catch (e) { return [e.code, e.errno, e.message]; } })()',
+  'util.promisify(zlib.gzip)("abc").then((b) => zlib.gunzipSync(b).toString())', 'new Promise((r) => zlib.inflate("nothing", (e) => r(e.code)))',
+  '(async () => { const parts = []; const gunzip = zlib.createGunzip(); const whole = zlib.gzipSync("in pieces"); gunzip.write(whole.subarray(0, 8)); gunzip.end(whole.subarray(8)); for await (const part of gunzip) parts.push(part); return Buffer.concat(parts).toString(); })()',
+  'zlib.constants.Z_SYNC_FLUSH + zlib.Z_DEFAULT_WINDOWBITS');
+same("http without a server", 'http.STATUS_CODES[418]', '(() => { try { http.validateHeaderName("a b"); } catch (e) { return e.code; } })()', '(() => { try { http.validateHeaderValue("a", "x\\ny"); } catch (e) { return e.code; } })()', 'typeof http.globalAgent', 'net.isIP("::1")');
 same("child_process",
   'cp.execSync("echo hi").toString()', 'cp.spawnSync("sh", ["-c", "echo out; echo err >&2; exit 3"], { encoding: "utf8" }).status', 'cp.execFileSync("cat", { input: "in", encoding: "utf8" })', '(() => { try { cp.execSync("exit 2", { stdio: "pipe" }); } catch (e) { return e.status; } })()', 'cp.spawnSync("no-such-program").error.code',
   'util.promisify(cp.exec)("echo a; echo b >&2").then((r) => [r.stdout, r.stderr])', 'util.promisify(cp.execFile)("sh", ["-c", "exit 4"]).catch((e) => e.code)', 'new Promise((r) => cp.exec("echo x", (e, out) => r(out)))',

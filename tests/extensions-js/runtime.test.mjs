@@ -92,6 +92,30 @@ same("Headers, Request, Response",
   '(async () => { const r = new Response("abc"); const c = r.clone(); return [await r.text(), await c.text(), r.bodyUsed]; })()', '(async () => { let t = ""; for await (const part of new Response("xyz").body) t += new TextDecoder().decode(part); return t; })()', 'new Request("http://a/", { method: "post", body: "x" }).method', 'new Blob(["a", new Uint8Array([98])]).text()',
   '(async () => { const s = new ReadableStream({ start(c) { c.enqueue(1); c.enqueue(2); c.close(); } }); const out = []; for await (const x of s) out.push(x); return out; })()', '(async () => { const s = ReadableStream.from([1, 2]); const r = s.getReader(); return [await r.read(), await r.read(), await r.read()]; })()');
 
+const collect = "const all = async (s) => { const out = []; for await (const x of s) out.push(x); return out; };";
+const stream = (body) => `(async () => { ${collect} ${body} })()`;
+same("streams that are read, written and piped",
+  stream('const s = ReadableStream.from([1, 2, 3]); return all(s.pipeThrough(new TransformStream({ transform(x, c) { if (x !== 2) { c.enqueue(x); c.enqueue(x * 10); } }, flush(c) { c.enqueue("end"); } })));'),
+  stream('const log = []; const w = new WritableStream({ start() { log.push("start"); }, async write(x) { await 0; log.push(x); }, close() { log.push("close"); } }); const writer = w.getWriter(); writer.write("a"); writer.write("b"); await writer.close(); await writer.closed; return [log, w.locked];'),
+  stream('const s = new ReadableStream({ start(c) { c.enqueue(1); c.error(new RangeError("broke")); } }); const r = s.getReader(); const first = await r.read().catch((e) => e.name); const closed = await r.closed.catch((e) => e.message); return [first, closed];'),
+  stream('const t = new TransformStream({ transform() { throw new Error("bad"); } }); const out = ReadableStream.from(["x"]).pipeThrough(t); return all(out).catch((e) => e.message);'),
+  stream('let aborted; const w = new WritableStream({ abort(r) { aborted = r.message; } }); const s = new ReadableStream({ pull() { throw new Error("source"); } }); const why = await s.pipeTo(w).catch((e) => e.message); return [why, aborted];'),
+  stream('let cancelled; const s = new ReadableStream({ pull(c) { c.enqueue(1); }, cancel(r) { cancelled = r.message; } }); const w = new WritableStream({ write() { throw new Error("sink"); } }); const why = await s.pipeTo(w).catch((e) => e.message); return [why, cancelled];'),
+  stream('const stop = new AbortController(); let cancelled = false; const s = new ReadableStream({ pull: () => new Promise((r) => setTimeout(r, 1)), cancel() { cancelled = true; } }); const p = s.pipeTo(new WritableStream(), { signal: stop.signal }).catch((e) => e.name); setTimeout(() => stop.abort(), 5); return [await p, cancelled];'.replace("pull: () => new Promise((r) => setTimeout(r, 1))", "pull: (c) => new Promise((r) => setTimeout(() => { try { c.enqueue(1); } catch {} r(); }, 1))")),
+  stream('const [a, b] = ReadableStream.from([1, 2]).tee(); return [await all(a), await all(b)];'),
+  stream('const s = ReadableStream.from([1]); const r = s.getReader(); let second; try { s.getReader(); } catch (e) { second = e.name; } r.releaseLock(); const after = await r.read().catch((e) => e.name); return [s.locked, second, after, await all(s)];'),
+  stream('let cancelled; const s = new ReadableStream({ pull(c) { c.enqueue(1); }, cancel(r) { cancelled = r ?? null; } }); for await (const x of s) { void x; break; } return [cancelled, s.locked];'),
+  stream('const t = new TransformStream({ transform(x, c) { c.enqueue(x); if (x === 2) c.terminate(); } }); const w = t.writable.getWriter(); w.write(1).catch(() => {}); w.write(2).catch(() => {}); const third = w.write(3).catch((e) => e.name); return [await all(t.readable), await third];'),
+  stream('const pulls = []; const s = new ReadableStream({ pull(c) { pulls.push(pulls.length); c.enqueue(pulls.length); if (pulls.length === 5) c.close(); } }, new CountQueuingStrategy({ highWaterMark: 3 })); await new Promise((r) => setTimeout(r, 2)); const before = pulls.length; return [before, await all(s)];'),
+  stream('const text = await new Response(ReadableStream.from(["hé€", "llo"]).pipeThrough(new TextEncoderStream())).text(); return text;'),
+  stream('return all(ReadableStream.from([new Uint8Array([0xe2, 0x82]), new Uint8Array([0xac, 0x61])]).pipeThrough(new TextDecoderStream()));'),
+  stream('const packed = ReadableStream.from([new TextEncoder().encode("again and again and again")]).pipeThrough(new CompressionStream("gzip")).pipeThrough(new DecompressionStream("gzip")); return new Response(packed).text();'),
+  stream('let wrong; try { new CompressionStream("rar"); } catch (e) { wrong = e.name; } return wrong;'));
+
+same("channels of messages",
+  '(async () => { const { port1, port2 } = new MessageChannel(); const got = []; const done = new Promise((r) => (port2.onmessage = (e) => { got.push(e.data); if (got.length === 2) r(); })); const sent = { a: 1 }; port1.postMessage(sent); sent.a = 2; port1.postMessage(new Map([[1, 2]])); await done; port1.close(); return [got[0].a, got[1].get(1)]; })()',
+  '(() => { try { new MessagePort(); } catch (e) { return e.name; } })()');
+
 test("fetch reads a body in pieces, and stops when aborted", async () => {
   const { host } = engine;
   host.fetch = () => ({ status: 201, statusText: "Made", headers: [["x-a", "1"]], body: ["one ", "two"].map((text) => Buffer.from(text)) });

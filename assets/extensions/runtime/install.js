@@ -13,8 +13,13 @@ import { DOMException, nameStacks } from "./errors.js";
 import { AbortController, AbortSignal, CustomEvent, Event, EventTarget } from "./events.js";
 import { Blob, File, FormData, Headers, Request, Response, fetch } from "./fetch.js";
 import { Intl, patchLocaleMethods } from "./intl.js";
+import { MessageChannel, MessageEvent, MessagePort } from "./messages.js";
 import { process } from "./process.js";
-import { ReadableStream, TransformStream, WritableStream } from "./streams.js";
+import { CompressionStream, DecompressionStream, TextDecoderStream, TextEncoderStream } from "./converting_streams.js";
+import {
+  ByteLengthQueuingStrategy, CountQueuingStrategy, ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader,
+  TransformStream, TransformStreamDefaultController, WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter,
+} from "./streams.js";
 import { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from "./timers.js";
 import { URL, URLSearchParams } from "./url.js";
 
@@ -42,7 +47,9 @@ function queueMicrotask(callback) {
 
 const ALWAYS = {
   AbortController, AbortSignal, Blob, Buffer, CustomEvent, Event, EventTarget, File, FormData, Headers, Intl,
-  ReadableStream, Request, Response, TextDecoder, TextEncoder, TransformStream, URL, URLSearchParams, WritableStream,
+  ByteLengthQueuingStrategy, CompressionStream, CountQueuingStrategy, DecompressionStream, MessageChannel, MessageEvent, MessagePort, ReadableStream, ReadableStreamDefaultController,
+  ReadableStreamDefaultReader, Request, Response, TextDecoder, TextDecoderStream, TextEncoder, TextEncoderStream, TransformStream,
+  TransformStreamDefaultController, URL, URLSearchParams, WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter,
   clearImmediate, clearInterval, clearTimeout, console, crypto, fetch, process, queueMicrotask, setImmediate,
   setInterval, setTimeout, structuredClone,
 };

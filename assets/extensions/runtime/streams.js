@@ -1,131 +1,257 @@
-// A small ReadableStream: enough to read a response body in pieces, by reader or by `for await`,
-// and to build one from an underlying source. No back pressure beyond one `pull` at a time.
+// Streams of the web, small: reading in pieces, writing in turn, transforming, and pipes between them that carry errors both
+// ways. A source is asked for more while less waits than its strategy says; bytes have no readers of their own (BYOB).
+
+import { AbortController } from "./events.js";
+
+export class CountQueuingStrategy {
+  constructor({ highWaterMark }) {
+    this.highWaterMark = highWaterMark;
+  }
+  size() {
+    return 1;
+  }
+}
+export class ByteLengthQueuingStrategy {
+  constructor({ highWaterMark }) {
+    this.highWaterMark = highWaterMark;
+  }
+  size(chunk) {
+    return chunk.byteLength;
+  }
+}
+
+/** A promise that nobody has to hear of. */
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
+  made.promise.catch(() => {});
+  return made;
+}
+const soon = (work) => Promise.resolve().then(work);
+
+// What only the classes here do to each other.
+const { read, cancel, release, finish } = { read: Symbol("read"), cancel: Symbol("cancel"), release: Symbol("release"), finish: Symbol("finish") };
+
+export class ReadableStreamDefaultController {
+  #stream;
+  constructor(stream) {
+    this.#stream = stream;
+  }
+  get desiredSize() {
+    return this.#stream[finish]("size");
+  }
+  enqueue(chunk) {
+    this.#stream[finish]("chunk", chunk);
+  }
+  close() {
+    if (this.desiredSize === null || this.#stream[finish]("is closed")) throw new TypeError("Invalid state: Controller is already closed");
+    this.#stream[finish]("closed");
+  }
+  error(reason) {
+    this.#stream[finish]("failed", reason);
+  }
+}
 
 export class ReadableStream {
   #queue = [];
   #waiting = [];
+  /** open, closing (what waits is still read), closed or failed. */
   #state = "open";
   #error;
   #source;
+  #strategy;
+  #size = 0;
   #pulling = false;
+  #again = false;
   #started = false;
-  #locked = false;
+  #reader;
+  #controller;
 
-  constructor(source = {}) {
-    this.#source = source;
-    const controller = {
-      enqueue: (chunk) => {
-        if (this.#state !== "open") throw new TypeError("the stream is closed");
-        const reader = this.#waiting.shift();
-        if (reader) reader.resolve({ value: chunk, done: false });
-        else this.#queue.push(chunk);
+  constructor(source = {}, strategy = {}) {
+    this.#source = source ?? {};
+    this.#strategy = { highWaterMark: strategy?.highWaterMark ?? (this.#source.type === "bytes" ? 0 : 1), size: strategy?.size?.bind(strategy) ?? (() => 1) };
+    this.#controller = new ReadableStreamDefaultController(this);
+    const begun = this.#source.start?.(this.#controller);
+    soon(() => begun).then(
+      () => {
+        this.#started = true;
+        this.#pull();
       },
-      close: () => this.#finish("closed"),
-      error: (reason) => this.#finish("failed", reason),
-      desiredSize: 1,
-    };
-    this.controller = controller;
-    Promise.resolve()
-      .then(() => source.start?.(controller))
-      .then(
-        () => {
-          this.#started = true;
-          this.#pull();
-        },
-        (error) => this.#finish("failed", error),
-      );
+      (error) => this[finish]("failed", error),
+    );
   }
 
-  #finish(state, reason) {
-    if (this.#state !== "open") return;
-    this.#state = state;
-    this.#error = reason;
-    for (const reader of this.#waiting.splice(0)) {
-      if (state === "failed") reader.reject(reason);
-      else reader.resolve({ value: undefined, done: true });
+  [finish](what, value) {
+    if (what === "size") return this.#state === "failed" ? null : this.#state === "open" ? this.#strategy.highWaterMark - this.#size : 0;
+    if (what === "is closed") return this.#state !== "open";
+    if (what === "chunk") {
+      if (this.#state !== "open") throw new TypeError("Invalid state: Controller is already closed");
+      const reader = this.#waiting.shift();
+      if (reader) reader.resolve({ value, done: false });
+      else {
+        const size = this.#strategy.size(value);
+        this.#queue.push({ value, size });
+        this.#size += size;
+      }
+      return this.#pull();
+    }
+    if (this.#state !== "open" && !(what === "failed" && this.#state === "closing")) return undefined;
+    this.#error = value;
+    this.#state = what === "closed" && this.#queue.length > 0 ? "closing" : what;
+    if (what === "failed") this.#queue = [];
+    return this.#settle();
+  }
+
+  /** Tells whoever waits that it is over. */
+  #settle() {
+    if (this.#state === "failed") {
+      for (const { reject } of this.#waiting.splice(0)) reject(this.#error);
+      this.#reader?.over.reject(this.#error);
+    } else if (this.#state === "closed") {
+      for (const { resolve } of this.#waiting.splice(0)) resolve({ value: undefined, done: true });
+      this.#reader?.over.resolve(undefined);
     }
   }
 
   #pull() {
-    if (!this.#started || this.#pulling || this.#state !== "open" || this.#queue.length > 0) return;
-    if (this.#waiting.length === 0 || typeof this.#source.pull !== "function") return;
+    const wants = this.#waiting.length > 0 || this.#strategy.highWaterMark - this.#size > 0;
+    if (!this.#started || this.#state !== "open" || !wants || typeof this.#source.pull !== "function") return;
+    if (this.#pulling) {
+      this.#again = true;
+      return;
+    }
     this.#pulling = true;
-    Promise.resolve()
-      .then(() => this.#source.pull(this.controller))
-      .then(
-        () => {
-          this.#pulling = false;
+    soon(() => this.#source.pull(this.#controller)).then(
+      () => {
+        this.#pulling = false;
+        if (this.#again) {
+          this.#again = false;
           this.#pull();
-        },
-        (error) => this.#finish("failed", error),
-      );
+        }
+      },
+      (error) => this[finish]("failed", error),
+    );
+  }
+
+  [read]() {
+    const next = this.#queue.shift();
+    if (next) {
+      this.#size -= next.size;
+      if (this.#state === "closing" && this.#queue.length === 0) {
+        this.#state = "closed";
+        this.#settle();
+      } else this.#pull();
+      return Promise.resolve({ value: next.value, done: false });
+    }
+    if (this.#state === "failed") return Promise.reject(this.#error);
+    if (this.#state === "closed") return Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#pull();
+    });
+  }
+  async [cancel](reason) {
+    if (this.#state === "failed") throw this.#error;
+    if (this.#state === "closed") return;
+    [this.#queue, this.#size, this.#state] = [[], 0, "closed"];
+    this.#settle();
+    await this.#source.cancel?.(reason);
+  }
+  [release]() {
+    const lost = new TypeError("Invalid state: The reader was released");
+    for (const { reject } of this.#waiting.splice(0)) reject(lost);
+    this.#reader?.over.reject(lost);
+    this.#reader = undefined;
   }
 
   get locked() {
-    return this.#locked;
+    return this.#reader !== undefined;
   }
-
-  getReader() {
-    if (this.#locked) throw new TypeError("the stream already has a reader");
-    this.#locked = true;
-    const read = () => {
-      if (this.#queue.length > 0) return Promise.resolve({ value: this.#queue.shift(), done: false });
-      if (this.#state === "failed") return Promise.reject(this.#error);
-      if (this.#state === "closed") return Promise.resolve({ value: undefined, done: true });
-      return new Promise((resolve, reject) => {
-        this.#waiting.push({ resolve, reject });
-        this.#pull();
-      });
-    };
-    return {
-      read,
-      cancel: (reason) => this.#cancel(reason),
-      releaseLock: () => {
-        this.#locked = false;
-      },
-      closed: new Promise(() => {}),
-    };
+  getReader(options) {
+    if (options?.mode === "byob") throw new TypeError("readers of bytes (BYOB) are not offered");
+    return new ReadableStreamDefaultReader(this);
   }
-
-  async #cancel(reason) {
-    if (this.#state !== "open") return;
-    this.#queue = [];
-    this.#finish("closed");
-    await this.#source.cancel?.(reason);
+  /** Called by the reader, which is told when all is over. */
+  lock(over) {
+    if (this.#reader) throw new TypeError("Invalid state: ReadableStream is locked");
+    this.#reader = { over };
+    this.#settle();
   }
-
   cancel(reason) {
-    if (this.#locked) return Promise.reject(new TypeError("the stream has a reader"));
-    return this.#cancel(reason);
+    return this.locked ? Promise.reject(new TypeError("Invalid state: ReadableStream is locked")) : this[cancel](reason);
   }
 
   tee() {
     const reader = this.getReader();
     const branches = [];
+    const left = [true, true];
     let reading = false;
     const pull = async () => {
       if (reading) return;
       reading = true;
-      const { value, done } = await reader.read();
-      reading = false;
-      for (const branch of branches) done ? branch.close() : branch.enqueue(value);
+      try {
+        const { value, done } = await reader.read();
+        for (const [i, branch] of branches.entries()) if (left[i]) done ? branch.close() : branch.enqueue(value);
+      } catch (error) {
+        for (const branch of branches) branch.error(error);
+      } finally {
+        reading = false;
+      }
     };
-    const make = () => new ReadableStream({ start: (controller) => void branches.push(controller), pull });
-    return [make(), make()];
+    const make = (i) => new ReadableStream({
+      start: (controller) => void branches.push(controller),
+      pull,
+      cancel: (reason) => {
+        left[i] = false;
+        return left.includes(true) ? undefined : reader.cancel(reason);
+      },
+    }, { highWaterMark: 0 });
+    return [make(0), make(1)];
   }
 
-  pipeThrough(pair) {
-    void this.pipeTo(pair.writable);
-    return pair.readable;
+  pipeThrough({ readable, writable }, options) {
+    this.pipeTo(writable, options).catch(() => {});
+    return readable;
   }
 
-  async pipeTo(writable) {
+  async pipeTo(writable, { preventClose, preventAbort, preventCancel, signal } = {}) {
+    const reader = this.getReader();
     const writer = writable.getWriter();
-    for await (const chunk of this) await writer.write(chunk);
-    await writer.close();
+    let isOver = false;
+    const stop = () => {
+      isOver = true;
+      if (!preventAbort) writer.abort(signal.reason).catch(() => {});
+      if (!preventCancel) reader.cancel(signal.reason).catch(() => {});
+    };
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    try {
+      for (;;) {
+        if (isOver) throw signal.reason;
+        await writer.ready;
+        // A writer that fails while nothing comes ends the pipe, too.
+        const { value, done } = await Promise.race([reader.read(), writer.closed.then(() => ({ done: true, gone: true }))]);
+        if (isOver) throw signal.reason;
+        if (done) break;
+        writer.write(value).catch(() => {});
+      }
+      if (!preventClose) await writer.close();
+    } catch (error) {
+      const failed = await settledNow(writer.closed);
+      if (failed?.reason !== undefined || failed?.isRejected) {
+        if (!preventCancel && !isOver) await reader.cancel(failed.reason).catch(() => {});
+        throw failed.reason;
+      }
+      if (!preventAbort && !isOver) await writer.abort(error).catch(() => {});
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      reader.releaseLock();
+      writer.releaseLock();
+    }
   }
 
-  async *values() {
+  async *values({ preventCancel } = {}) {
     const reader = this.getReader();
     let finished = false;
     try {
@@ -135,14 +261,16 @@ export class ReadableStream {
         yield value;
       }
       finished = true;
+    } catch (error) {
+      finished = true;
+      throw error;
     } finally {
-      if (!finished) await reader.cancel();
+      if (!finished && !preventCancel) await reader.cancel();
       reader.releaseLock();
     }
   }
-
-  [Symbol.asyncIterator]() {
-    return this.values();
+  [Symbol.asyncIterator](options) {
+    return this.values(options);
   }
 
   static from(items) {
@@ -154,42 +282,271 @@ export class ReadableStream {
         else controller.enqueue(value);
       },
       cancel: (reason) => iterator.return?.(reason),
-    });
+    }, { highWaterMark: 0 });
+  }
+}
+
+/** What a promise has come to by now; undefined where that is nothing. */
+const settledNow = (promise) => Promise.race([promise.then(() => ({ isRejected: false }), (reason) => ({ reason, isRejected: true })), soon(() => {}).then(() => undefined)]);
+
+export class ReadableStreamDefaultReader {
+  #stream;
+  #over = deferred();
+  constructor(stream) {
+    stream.lock(this.#over);
+    this.#stream = stream;
+  }
+  get closed() {
+    return this.#over.promise;
+  }
+  read() {
+    return this.#stream ? this.#stream[read]() : Promise.reject(new TypeError("Invalid state: The reader is not attached to a stream"));
+  }
+  cancel(reason) {
+    return this.#stream ? this.#stream[cancel](reason) : Promise.reject(new TypeError("Invalid state: The reader is not attached to a stream"));
+  }
+  releaseLock() {
+    this.#stream?.[release]();
+    this.#stream = undefined;
+  }
+}
+
+export class WritableStreamDefaultController {
+  #stop = new AbortController();
+  #fail;
+  constructor(fail) {
+    this.#fail = fail;
+  }
+  get signal() {
+    return this.#stop.signal;
+  }
+  error(reason) {
+    this.#fail(reason);
+  }
+  /** For the stream. */
+  stop(reason) {
+    this.#stop.abort(reason);
   }
 }
 
 export class WritableStream {
   #sink;
-  constructor(sink = {}) {
-    this.#sink = sink;
-    this.#sink.start?.();
+  #controller;
+  #state = "open";
+  #error;
+  #over = deferred();
+  #ready = deferred();
+  /** All that is to be done with the sink, in turn. */
+  #last;
+  #writer;
+  #most;
+  #size = 0;
+  constructor(sink = {}, strategy = {}) {
+    this.#sink = sink ?? {};
+    this.#most = strategy?.highWaterMark ?? 1;
+    this.#controller = new WritableStreamDefaultController((reason) => this.#failed(reason));
+    this.#ready.resolve();
+    const begun = this.#sink.start?.(this.#controller);
+    this.#last = soon(() => begun).catch((error) => this.#failed(error));
+  }
+  #failed(reason) {
+    if (this.#state === "failed" || this.#state === "closed") return;
+    [this.#state, this.#error] = ["failed", reason];
+    this.#over.reject(reason);
+    this.#ready.reject(reason);
+    this.#ready = deferred();
+    this.#ready.reject(reason);
+  }
+  #do(work) {
+    const made = this.#last.then(() => {
+      if (this.#state === "failed") throw this.#error;
+      return work();
+    });
+    this.#last = made.catch((error) => this.#failed(error));
+    return made;
+  }
+  get locked() {
+    return this.#writer !== undefined;
   }
   getWriter() {
+    return new WritableStreamDefaultWriter(this);
+  }
+  /** Called by the writer, which does all of it. */
+  lock(writer) {
+    if (this.#writer) throw new TypeError("Invalid state: WritableStream is locked");
+    this.#writer = writer;
     return {
-      write: async (chunk) => this.#sink.write?.(chunk),
-      close: async () => this.#sink.close?.(),
-      abort: async (reason) => this.#sink.abort?.(reason),
-      releaseLock: () => {},
-      ready: Promise.resolve(),
+      closed: () => this.#over.promise,
+      ready: () => this.#ready.promise,
+      room: () => (this.#state === "failed" ? null : this.#state === "open" ? this.#most - this.#size : 0),
+      release: () => {
+        this.#writer = undefined;
+      },
+      write: (chunk) => this.#write(chunk),
+      close: () => this.#close(),
+      abort: (reason) => this.#abort(reason),
     };
+  }
+  #write(chunk) {
+    if (this.#state === "failed") return Promise.reject(this.#error);
+    if (this.#state !== "open") return Promise.reject(new TypeError("Invalid state: WritableStream is closed"));
+    this.#size += 1;
+    if (this.#size >= this.#most) this.#ready = deferred();
+    return this.#do(async () => {
+      try {
+        await this.#sink.write?.(chunk, this.#controller);
+      } finally {
+        this.#size -= 1;
+        if (this.#size < this.#most) this.#ready.resolve();
+      }
+    });
+  }
+  #close() {
+    if (this.#state === "failed") return Promise.reject(this.#error);
+    if (this.#state !== "open") return Promise.reject(new TypeError("Invalid state: WritableStream is closed"));
+    this.#state = "closing";
+    return this.#do(async () => {
+      await this.#sink.close?.();
+      this.#state = "closed";
+      this.#over.resolve(undefined);
+    });
+  }
+  async #abort(reason) {
+    if (this.#state === "failed" || this.#state === "closed") return;
+    this.#controller.stop(reason);
+    const before = this.#last;
+    this.#failed(reason);
+    await before;
+    await this.#sink.abort?.(reason);
+  }
+  close() {
+    return this.locked ? Promise.reject(new TypeError("Invalid state: WritableStream is locked")) : this.#close();
+  }
+  abort(reason) {
+    return this.locked ? Promise.reject(new TypeError("Invalid state: WritableStream is locked")) : this.#abort(reason);
+  }
+}
+
+export class WritableStreamDefaultWriter {
+  #of;
+  constructor(stream) {
+    this.#of = stream.lock(this);
+  }
+  #own() {
+    if (!this.#of) throw new TypeError("Invalid state: The writer is not attached to a stream");
+    return this.#of;
+  }
+  get closed() {
+    return this.#own().closed();
+  }
+  get ready() {
+    return this.#own().ready();
+  }
+  get desiredSize() {
+    return this.#own().room();
+  }
+  async write(chunk) {
+    return this.#own().write(chunk);
+  }
+  async close() {
+    return this.#own().close();
+  }
+  async abort(reason) {
+    return this.#own().abort(reason);
+  }
+  releaseLock() {
+    this.#of?.release();
+    this.#of = undefined;
+  }
+}
+
+export class TransformStreamDefaultController {
+  #of;
+  constructor(of) {
+    this.#of = of;
+  }
+  get desiredSize() {
+    return this.#of.output.desiredSize;
+  }
+  enqueue(chunk) {
+    this.#of.enqueue(chunk);
+  }
+  error(reason) {
+    this.#of.failed(reason);
+  }
+  terminate() {
+    const { output, failed } = this.#of;
+    if (output.desiredSize !== null) output.close();
+    failed(new TypeError("Invalid state: TransformStream has been terminated"));
   }
 }
 
 export class TransformStream {
-  constructor(transformer = {}) {
-    let output;
-    this.readable = new ReadableStream({ start: (controller) => void (output = controller) });
-    const ready = Promise.resolve().then(() => transformer.start?.(output));
-    this.writable = new WritableStream({
+  #readable;
+  #writable;
+  constructor(transformer = {}, writableStrategy = {}, readableStrategy = {}) {
+    const { transform, flush, start, cancel: cancelled } = transformer ?? {};
+    let input;
+    let room = deferred();
+    // Nothing more is made than is read: each read, or room for more, lets something through.
+    let isWanted = false;
+    const wake = () => {
+      isWanted = true;
+      room.resolve();
+    };
+    const of = {
+      enqueue: (chunk) => {
+        isWanted = false;
+        of.output.enqueue(chunk);
+      },
+      failed: (reason) => {
+        of.output.error(reason);
+        input.error(reason);
+        wake();
+      },
+    };
+    this.#readable = new ReadableStream({
+      start: (controller) => {
+        of.output = controller;
+      },
+      pull: wake,
+      cancel: (reason) => {
+        input.error(reason);
+        wake();
+        return cancelled?.call(transformer, reason);
+      },
+    }, { highWaterMark: 0, ...readableStrategy });
+    const controller = new TransformStreamDefaultController(of);
+    const guarded = (work) => soon(work).catch((error) => {
+      of.output.error(error);
+      throw error;
+    });
+    this.#writable = new WritableStream({
+      start: (own) => {
+        input = own;
+        return guarded(() => start?.call(transformer, controller));
+      },
       write: async (chunk) => {
-        await ready;
-        if (transformer.transform) await transformer.transform(chunk, output);
-        else output.enqueue(chunk);
+        if (!isWanted) {
+          room = deferred();
+          await room.promise;
+        }
+        await guarded(() => (transform ? transform.call(transformer, chunk, controller) : of.enqueue(chunk)));
       },
       close: async () => {
-        await transformer.flush?.(output);
-        output.close();
+        await guarded(() => flush?.call(transformer, controller));
+        if (of.output.desiredSize !== null) of.output.close();
       },
-    });
+      abort: (reason) => {
+        of.output.error(reason);
+        return cancelled?.call(transformer, reason);
+      },
+    }, writableStrategy);
+  }
+  get readable() {
+    return this.#readable;
+  }
+  get writable() {
+    return this.#writable;
   }
 }

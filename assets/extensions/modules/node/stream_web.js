@@ -1,13 +1,17 @@
 // node:stream/web.
 
 import { withStubs } from "../stubs.js";
-import { ReadableStream, TransformStream, WritableStream } from "../../runtime/streams.js";
+import { CompressionStream, DecompressionStream, TextDecoderStream, TextEncoderStream } from "../../runtime/converting_streams.js";
+import {
+  ByteLengthQueuingStrategy, CountQueuingStrategy, ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader,
+  TransformStream, TransformStreamDefaultController, WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter,
+} from "../../runtime/streams.js";
 
-export { ReadableStream, TransformStream, WritableStream };
+export {
+  ByteLengthQueuingStrategy, CompressionStream, CountQueuingStrategy, DecompressionStream, ReadableStream, ReadableStreamDefaultController,
+  ReadableStreamDefaultReader, TextDecoderStream, TextEncoderStream, TransformStream, TransformStreamDefaultController, WritableStream,
+  WritableStreamDefaultController, WritableStreamDefaultWriter,
+};
 // Names of the real module that are not implemented.
-export const {
-  ByteLengthQueuingStrategy, CompressionStream, CountQueuingStrategy, DecompressionStream, ReadableByteStreamController,
-  ReadableStreamBYOBReader, ReadableStreamBYOBRequest, ReadableStreamDefaultController, ReadableStreamDefaultReader, TextDecoderStream,
-  TextEncoderStream, TransformStreamDefaultController, WritableStreamDefaultController, WritableStreamDefaultWriter,
-} = withStubs("node:stream/web");
-export default { ReadableStream, TransformStream, WritableStream };
+export const { ReadableByteStreamController, ReadableStreamBYOBReader, ReadableStreamBYOBRequest } = withStubs("node:stream/web");
+export default { ReadableStream, TransformStream, WritableStream, TextDecoderStream, TextEncoderStream, CompressionStream, DecompressionStream };
