@@ -701,6 +701,9 @@ export default (): void => {
   const none: any = undefined;
   try { none(); } catch (error) { console.log(first(error)); }
   console.log(first(new Own("no")), "and", first(new RangeError()));
+  const of = (work: () => unknown) => { try { work(); return "nothing"; } catch (error: any) { return error.message; } };
+  const o: any = { a: { b: 1 }, list: [1] };
+  console.log([of(() => o.a.b()), of(() => o.missing(1, 2)), of(() => o.list[0]()), of(() => new o.a()), of(() => o["x y"]()), of(() => o.a.toString().gone()), of(() => o.a.b.c.d), of(() => { o.none.x = 1; }), of(() => [1].map(o.none))].join(" | "));
   const asked = Error.prepareStackTrace;
   Error.prepareStackTrace = (_error: unknown, sites: any) => sites;
   console.log(Array.isArray((new Error("x") as any).stack));
@@ -719,9 +722,12 @@ fn zones_and_stacks_are_those_of_node() {
         "America/New_York 9/8/2001, 9:46:40 PM EDT 21",
         "Sep 9, 2001, 7:31 AM",
         "RangeError: Invalid time zone specified: Mars/Olympus",
-        "TypeError: not a function |     at default (around.ts:",
+        "TypeError: none is not a function |     at default (around.ts:",
         "Own: no |     at default (around.ts:",
         "and RangeError |     at default (around.ts:",
+        "o.a.b is not a function | o.missing is not a function | o.list[0] is not a function | o.a is not a constructor | o.x y is not a function \
+         | o.a.toString(...).gone is not a function | Cannot read properties of undefined (reading 'd') \
+         | Cannot set properties of undefined (setting 'x') | not a function",
         "true",
     ];
     for line in expected {

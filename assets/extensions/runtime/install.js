@@ -9,13 +9,14 @@ import { structuredClone } from "./clone.js";
 import { console } from "./console.js";
 import { crypto } from "./crypto.js";
 import { TextDecoder, TextEncoder, atob, btoa } from "./encoding.js";
-import { DOMException, nameStacks } from "./errors.js";
+import { DOMException } from "./errors.js";
 import { AbortController, AbortSignal, CustomEvent, Event, EventTarget } from "./events.js";
 import { Blob, File, FormData, Headers, Request, Response, fetch } from "./fetch.js";
 import { Intl, patchLocaleMethods } from "./intl.js";
 import { MessageChannel, MessageEvent, MessagePort } from "./messages.js";
 import { process } from "./process.js";
 import { CompressionStream, DecompressionStream, TextDecoderStream, TextEncoderStream } from "./converting_streams.js";
+import { nameStacks } from "./stacks.js";
 import {
   ByteLengthQueuingStrategy, CountQueuingStrategy, ReadableStream, ReadableStreamDefaultController, ReadableStreamDefaultReader,
   TransformStream, TransformStreamDefaultController, WritableStream, WritableStreamDefaultController, WritableStreamDefaultWriter,
