@@ -1,7 +1,9 @@
 //! Agent sessions of extensions: models and tools of the thread, at its cost and within what it may do.
 
 use crate::support::scripted_project::Project;
+use crate::support::terminal::{key, poll};
 use serde_json::{Value, json};
+use std::fs;
 
 /// A tool that has an agent do a task with tools of its own.
 const DELEGATE: &str = r#"import { createAgentSession, DefaultResourceLoader, SessionManager } from "@mariozechner/pi-coding-agent";
@@ -102,4 +104,94 @@ fn extensions_keep_files_beside_their_session() {
     let (code, out, err) = project.levain(&["threads", "rm", "--yes", &id]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(!kept.exists());
+}
+
+/// What an extension does with the built-in tools beside the thread's calls, and a guard.
+const BESIDE: &str = r#"import { createReadTool, createWriteTool } from "@mariozechner/pi-coding-agent";
+import path from "node:path";
+export default (pi: any) => {
+  pi.on("tool_call", (event: any) => (event.toolName === "write" && event.input.path === ".env" ? { block: true, reason: "not the secrets" } : undefined));
+  pi.on("tool_call", (event: any) => { if (event.input.path === "moved.txt") event.input.path = ".env"; });
+  pi.registerTool({ name: "try", description: "Tries", parameters: { type: "object" }, execute: async (_id: string, _params: any, _signal: any, _update: any, ctx: any) => {
+    const tried = async (work: () => Promise<any>) => { try { return (await work()).content[0].text.trim(); } catch (error: any) { return error.message; } };
+    const write = createWriteTool(ctx.cwd);
+    const told = [
+      await tried(() => write.execute("1", { path: ".env", content: "x" })),
+      await tried(() => write.execute("2", { path: "ok.txt", content: "x", files: [{ path: ".env", content: "x" }] } as any)),
+      await tried(() => write.execute("3", { path: "moved.txt", content: "x" })),
+      await tried(() => createReadTool(path.join(ctx.cwd, "sub")).execute("4", { path: "notes.txt" })),
+    ];
+    pi.setActiveTools(["read", "try"]);
+    told.push(await tried(() => write.execute("5", { path: "late.txt", content: "x" })));
+    return { content: [{ type: "text", text: JSON.stringify(told) }] };
+  } });
+};"#;
+
+#[test]
+fn what_is_done_beside_the_thread_is_guarded_as_its_own_calls_are() {
+    let replies = [
+        json!({"when": {"after_tool": "try"}, "steps": [{"text": "Done."}]}),
+        json!({"steps": [{"tool_call": {"name": "try", "input": {}}}]}),
+    ];
+    let project = Project::extended(BESIDE, &replies);
+    let grants = "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>extension/try</tool>\
+                  <tool>rye/file-system/*</tool></execute></permissions></metadata></directive>\n```\nWork.\n";
+    project.write(".ai/directives/work.md", grants);
+    project.write("notes.txt", "the root's");
+    project.write("sub/notes.txt", "those of sub");
+    let project = project.trusted();
+    let id = project.run("go");
+    let result = project.event(&id, "tool_call_result");
+    let told: Vec<String> =
+        serde_json::from_str(result["output"].as_str().unwrap()).unwrap_or_else(|_| panic!("{result}"));
+    assert!(told[0].contains("not the secrets") && told[2].contains("not the secrets"), "{told:?}");
+    assert!(told[3].contains("those of sub") && told[4].contains("may not use rye/file-system/write"), "{told:?}");
+    let there = |name: &str| project.home.project().join(name).exists();
+    assert!(!there(".env") && there("ok.txt") && !there("moved.txt") && !there("late.txt"), "{told:?}");
+}
+
+/// An agent whose extension forwards no signal: each of its turns runs a command and asks the model again.
+const ENDLESS: &str = r#"import { createAgentSession, SessionManager } from "@mariozechner/pi-coding-agent";
+export default (pi: any) => {
+  pi.registerTool({ name: "delegate", description: "Delegates", parameters: { type: "object" }, execute: async (_id: string, _params: any, _signal: any, _update: any, ctx: any) => {
+    const { session } = await createAgentSession({ cwd: ctx.cwd, model: ctx.model, tools: ["bash"], sessionManager: SessionManager.inMemory() });
+    await session.prompt("over and over");
+    return { content: [] };
+  } });
+};"#;
+
+#[test]
+fn an_agent_ends_with_the_call_in_which_it_began() {
+    let again = json!([{"tool_call": {"name": "bash", "input": {"command": "echo x >> ran; sleep 0.2"}}}]);
+    let replies = [
+        json!({"when": {"anywhere": "over and over"}, "steps": again}),
+        json!({"when": {"after_tool": "bash"}, "steps": again}),
+        json!({"steps": [{"tool_call": {"name": "delegate", "input": {}}}]}),
+    ];
+    let project = Project::extended(ENDLESS, &replies);
+    let grants = "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>extension/delegate</tool>\
+                  <tool>rye/bash</tool></execute></permissions></metadata></directive>\n```\nWork.\n";
+    project.write(".ai/directives/work.md", grants);
+    let project = project.trusted();
+    let terminal = project.open(&["work"], (100, 30));
+    let ran = || fs::read_to_string(project.home.project().join("ran")).unwrap_or_default().lines().count();
+    terminal.send_keys("go");
+    terminal.wait_for("go");
+    terminal.send_keys(key::ENTER);
+    poll("the agent works", || ran() >= 2);
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("stopped");
+    let calls = || {
+        let id = fs::read_dir(project.home.project().join(".ai/agent/threads")).unwrap().next().unwrap().unwrap();
+        let events = project.events(&id.file_name().to_string_lossy());
+        events
+            .iter()
+            .filter(|(name, event)| name == "extension_entry" && event["entry"]["entry"] == "model_call")
+            .count()
+    };
+    // A turn of its own would take less than this.
+    let before = calls();
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    assert!(calls() <= before + 1, "it went on: {before}, {}", calls());
+    terminal.leave();
 }

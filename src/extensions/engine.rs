@@ -139,6 +139,16 @@ impl Engine {
         answer
     }
 
+    /// Ends the sockets of extensions: whoever comes after them may want the same ports.
+    pub async fn close_sockets(&self) {
+        let (reply, done) = oneshot::channel();
+        if self.send(Message::CloseSockets(reply)).is_ok() {
+            let _gone = done.await;
+        }
+        // What was ended goes when it is looked at next.
+        tokio::task::yield_now().await;
+    }
+
     /// Tells something that nobody waits for: a function of the JavaScript side by its name in `HOST.md`. What is told is taken in
     /// this order, also by what was asked before.
     pub fn tell(&self, function: &'static str, arguments: Vec<Value>) {

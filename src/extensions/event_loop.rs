@@ -147,6 +147,10 @@ impl EventLoop {
                     let told = self.realm.changed(channel, change);
                     self.failed(told);
                 }
+                Ok(Message::CloseSockets(reply)) => {
+                    self.realm.host.borrow().end_acts(|act| act.stays);
+                    let _gone = reply.send(());
+                }
                 Ok(Message::Lost) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let fired = self.realm.fire();

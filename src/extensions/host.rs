@@ -250,7 +250,7 @@ impl Host {
             }
             "random" => random(at(0)),
             "hash" => hash(text(0), at(1), at(2)),
-            "zlib" => zlib::operate(text(0), at(1), at(2)),
+            "zlib" => zlib::operate(text(0), at(1), at(2), at(3).is_true()),
             "segment" => segment(text(0), text(1)),
             "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),
             "zone" => zone(text(0), at(1)),
@@ -277,7 +277,20 @@ impl Host {
             "signal" => self.signal(at(1), at(2)),
             "spawnWrite" | "spawnKill" => {
                 let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
+                // A connection that is destroyed waits for nothing that was to be written; a process is asked to end.
                 let orders = act.and_then(|act| act.orders.as_ref());
+                if let Some(act) = act.filter(|act| act.stays && name == "spawnKill") {
+                    let flow = |flows| orders.is_some_and(|orders| orders.flow(flows));
+                    match text(1) {
+                        "SIGSTOP" => return Plain::Bool(flow(false)),
+                        "SIGCONT" => return Plain::Bool(flow(true)),
+                        "SIGKILL" => {
+                            act.task.abort();
+                            return Plain::Bool(true);
+                        }
+                        _ => {}
+                    }
+                }
                 Plain::Bool(orders.is_some_and(|orders| match (name, at(1)) {
                     ("spawnKill", signal) => orders.signal(signal.text().unwrap_or_default()),
                     (_, Plain::Bytes(bytes)) => orders.write(bytes),
@@ -398,7 +411,9 @@ impl Host {
     fn socket(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
         let owner = channel(owner).unwrap_or_default();
         let asker = self.asker(owner);
-        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone()).filter(|_| !asker.preview);
+        // Who connected already is taken, whoever looks meanwhile.
+        let may = !asker.preview || spec.get("accepted").is_some();
+        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone()).filter(|_| may);
         let Some((to, (outside, runtime))) = channel(to).zip(outside) else {
             return refused("EACCES", "extensions may not use the network here");
         };

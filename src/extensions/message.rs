@@ -59,6 +59,8 @@ pub(super) enum Message {
     Printed(u64, Plain, OwnedSemaphorePermit),
     /// A file that is watched has changed, by the channel that is told.
     Changed(u64, Change),
+    /// Sockets end; told when they do.
+    CloseSockets(oneshot::Sender<()>),
     /// Somebody no longer waits for what they asked.
     Lost,
     /// Nobody wants anything of it any more.

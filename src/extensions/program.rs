@@ -62,6 +62,12 @@ impl Orders {
         self.orders.send(Order::Close).is_ok()
     }
 
+    /// Whether more of what comes over a socket is wanted.
+    pub(super) fn flow(&self, flows: bool) -> bool {
+        let signal = if flows { Signal::CONT } else { Signal::STOP };
+        self.orders.send(Order::Signal(signal)).is_ok()
+    }
+
     /// False where it has ended, or gets no such signal.
     pub(super) fn signal(&self, name: &str) -> bool {
         // Zero only asks whether it runs.

@@ -12,8 +12,9 @@ const MOST: u64 = 64 << 20;
 /// The first bytes of a member of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Does what an operation says with these bytes; the level is 0 to 9, that of zlib without.
-pub(super) fn operate(operation: &str, data: &Plain, level: &Plain) -> Plain {
+/// Does what an operation says with these bytes; the level is 0 to 9, that of zlib without. Where it is `lenient`, what has no end
+/// gives what there is.
+pub(super) fn operate(operation: &str, data: &Plain, level: &Plain, lenient: bool) -> Plain {
     let bytes = match data {
         Plain::Bytes(bytes) => bytes.as_slice(),
         Plain::Text(text) => text.as_bytes(),
@@ -28,13 +29,13 @@ pub(super) fn operate(operation: &str, data: &Plain, level: &Plain) -> Plain {
             sum.update(bytes);
             return fine(Plain::Number(f64::from(sum.sum())));
         }
-        "gzip" => whole(GzEncoder::new(bytes, level)),
-        "deflate" => whole(ZlibEncoder::new(bytes, level)),
-        "deflateRaw" => whole(DeflateEncoder::new(bytes, level)),
-        "inflateRaw" => whole(DeflateDecoder::new(bytes)),
-        "gunzip" => members(bytes),
-        "unzip" if bytes.starts_with(&GZIP) => members(bytes),
-        "inflate" | "unzip" => whole(ZlibDecoder::new(bytes)),
+        "gzip" => whole(GzEncoder::new(bytes, level), lenient),
+        "deflate" => whole(ZlibEncoder::new(bytes, level), lenient),
+        "deflateRaw" => whole(DeflateEncoder::new(bytes, level), lenient),
+        "inflateRaw" => whole(DeflateDecoder::new(bytes), lenient),
+        "gunzip" => members(bytes, lenient),
+        "unzip" if bytes.starts_with(&GZIP) => members(bytes, lenient),
+        "inflate" | "unzip" => whole(ZlibDecoder::new(bytes), lenient),
         other => return refused("ERR_NOT_SUPPORTED", &format!("{other} is not offered")),
     };
     match made {
@@ -63,18 +64,26 @@ fn begins(operation: &str, bytes: &[u8]) -> bool {
     }
 }
 
-fn whole(from: impl Read) -> Result<Vec<u8>, Error> {
+/// All that there is to read, as far as it may be.
+fn read(from: impl Read, made: &mut Vec<u8>, lenient: bool) -> Result<(), Error> {
+    match from.take(MOST + 1 - made.len() as u64).read_to_end(made) {
+        Err(error) if !(lenient && error.kind() == ErrorKind::UnexpectedEof) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn whole(from: impl Read, lenient: bool) -> Result<Vec<u8>, Error> {
     let mut made = Vec::new();
-    from.take(MOST + 1).read_to_end(&mut made)?;
+    read(from, &mut made, lenient)?;
     if made.len() as u64 > MOST { Err(ErrorKind::FileTooLarge.into()) } else { Ok(made) }
 }
 
 /// All members of a file; what else stands behind them does not count, as in Node.
-fn members(mut bytes: &[u8]) -> Result<Vec<u8>, Error> {
+fn members(mut bytes: &[u8], lenient: bool) -> Result<Vec<u8>, Error> {
     let mut made = Vec::new();
     loop {
         let mut member = GzDecoder::new(bytes);
-        member.by_ref().take(MOST + 1 - made.len() as u64).read_to_end(&mut made)?;
+        read(member.by_ref(), &mut made, lenient)?;
         if made.len() as u64 > MOST {
             return Err(ErrorKind::FileTooLarge.into());
         }
@@ -91,7 +100,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bytes(operation: &str, data: &[u8]) -> Result<Vec<u8>, String> {
-        let came = operate(operation, &Plain::Bytes(data.to_vec()), &Plain::Nothing);
+        let came = operate(operation, &Plain::Bytes(data.to_vec()), &Plain::Nothing, false);
         match came.get("value") {
             Some(Plain::Bytes(bytes)) => Ok(bytes.clone()),
             _ => Err(came

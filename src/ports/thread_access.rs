@@ -4,7 +4,7 @@ use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, ForegroundProgram, Insertion, Look, Message, ModelRef, Money, MoveTo,
-    OpenComponent, Shown, ToolSpec, Usage,
+    OpenComponent, Shown, ToolCall, ToolSpec, Usage,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -81,6 +81,12 @@ pub trait ThreadAccess: Send + Sync {
     /// # Errors
     /// Why there is no answer, in words.
     fn call_model(&self, call: ModelCall) -> Waiting<'static, Result<ModelAnswer, String>>;
+
+    /// Takes a call that is made beside the thread through the guards of the thread, as its own calls are: its input as they leave it.
+    ///
+    /// # Errors
+    /// Why it is not to be made, in words.
+    fn guard(&self, call: ToolCall) -> Waiting<'static, Result<Value, String>>;
 
     /// Asks for what a person could ask for.
     fn command(&self, command: Command) -> Waiting<'static, Result<(), String>>;

@@ -6,7 +6,7 @@ use crate::domain::capability::flattened;
 use crate::domain::{CallId, KnownTool, Permissions, ToolCall, Verdict};
 use crate::extensions::Refusal;
 use crate::ports::tools::{Isolation, Waiting};
-use crate::ports::{ToolOutcome, ToolRunner};
+use crate::ports::{ThreadAccess, ToolOutcome, ToolRunner};
 use crate::tools::program::Alone;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -29,8 +29,14 @@ pub(super) struct Equipment {
 pub(super) type Running = Arc<Mutex<BTreeSet<(String, String)>>>;
 
 /// Has a built-in tool do what pi's tool of a name stands for: within the call that stands for that tool, else only what the
-/// thread may use without a question and without a sandbox. Nothing is run that would need more than the tool's own grant.
-pub(super) fn run(equipment: Option<&Equipment>, arguments: &Value) -> Waiting<'static, Result<Value, Refusal>> {
+/// thread may use without a question and without a sandbox, and what its guards let through. Nothing is run that would need more
+/// than the tool's own grant, and nothing that is out of use.
+pub(super) fn run(
+    equipment: Option<&Equipment>,
+    arguments: &Value,
+    is_active: impl Fn(&KnownTool) -> bool,
+    thread: Arc<dyn ThreadAccess>,
+) -> Waiting<'static, Result<Value, Refusal>> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let of_call = |name: &str| arguments.get(name).cloned().unwrap_or_default();
     let called = tools_of_pi::call(text("name"), text("cwd"), &of_call("params"), &of_call("env"));
@@ -45,11 +51,22 @@ pub(super) fn run(equipment: Option<&Equipment>, arguments: &Value) -> Waiting<'
     // A grant that wants a sandbox asks here, as nothing is said of one.
     let granted =
         |tool: &KnownTool| is_asked || equipment.permissions.verdict(&tool.capabilities()) == Verdict::Allowed;
-    let may = runner.tools().iter().any(|tool| tool.item == item && tool.absent.is_none() && granted(tool));
-    let call = ToolCall { call_id: CallId(text("callId").to_owned()), tool: flattened(item), input };
+    let may = runner
+        .tools()
+        .iter()
+        .any(|tool| tool.item == item && tool.absent.is_none() && granted(tool) && (is_asked || is_active(tool)));
+    let mut call = ToolCall { call_id: CallId(text("callId").to_owned()), tool: flattened(item), input };
     Box::pin(async move {
-        if !may || !runner.guarded(item, &call).await.is_empty() {
-            return Err(Refusal::access(format!("this thread may not use {item} for that")));
+        let refused = || Refusal::access(format!("this thread may not use {item} for that"));
+        if !may {
+            return Err(refused());
+        }
+        if !is_asked {
+            call.input = thread.guard(call.clone()).await.map_err(Refusal::access)?;
+        }
+        // What its guards made of it may need more.
+        if !runner.guarded(item, &call).await.is_empty() {
+            return Err(refused());
         }
         let ToolOutcome { output, error } = runner.run(item, &call, Isolation::Open, &Alone).await;
         match error {

@@ -227,6 +227,9 @@ impl ExtensionHandlers {
         }
         let reason = json!({"type": "session_shutdown", "reason": "reload"});
         self.tell(before, Stage::SessionShutdown, &reason).await;
+        if let Some(engine) = &before.engine {
+            engine.close_sockets().await;
+        }
         self.thread.follow(loaded.engine.as_ref());
         if let Some(engine) = &loaded.engine {
             self.discover(engine).await;

@@ -8,6 +8,7 @@ use crate::ports::child::{Hears, Order, Printed, Talk};
 use crate::ports::tools::Waiting;
 use crate::tools::request::Hosts;
 use futures_util::{Stream, StreamExt as _};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -19,10 +20,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Sockets of a thread's extensions, at most, those that listen included.
-const MOST: usize = 128;
+/// Connections that a thread's servers have taken, at most: more wait.
+const MOST_TAKEN: usize = 128;
+/// Connections that its extensions made, and servers, at most.
+const MOST_MADE: usize = 64;
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 /// Whoever does not answer for so long is not there.
@@ -36,7 +39,8 @@ type Orders = Pin<Box<dyn Stream<Item = Order> + Send>>;
 #[derive(Debug)]
 pub(super) struct Sockets {
     hosts: Hosts,
-    room: Arc<Semaphore>,
+    /// For those that are made, and for those that are taken: whoever connects here leaves room for the rest.
+    room: (Arc<Semaphore>, Arc<Semaphore>),
     taken: Arc<Mutex<Taken>>,
 }
 
@@ -78,7 +82,8 @@ fn lock(taken: &Mutex<Taken>) -> MutexGuard<'_, Taken> {
 
 impl Sockets {
     pub(super) fn new(hosts: Hosts) -> Self {
-        Self { hosts, room: Arc::new(Semaphore::new(MOST)), taken: Arc::default() }
+        let room = |most| Arc::new(Semaphore::new(most));
+        Self { hosts, room: (room(MOST_MADE), room(MOST_TAKEN)), taken: Arc::default() }
     }
 
     /// See [`Outside::socket`](crate::extensions::Outside::socket).
@@ -95,8 +100,8 @@ impl Sockets {
             let port = place.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())?;
             Some((host, port))
         };
-        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
-            return Box::pin(ready(Err(Refusal::new("EMFILE", format!("there are {MOST} sockets already")))));
+        let Ok(room) = Arc::clone(&self.room.0).try_acquire_owned() else {
+            return Box::pin(ready(Err(Refusal::new("EMFILE", format!("there are {MOST_MADE} sockets already")))));
         };
         let hosts = self.hosts.clone();
         if let Some((host, port)) = place("connect") {
@@ -105,7 +110,7 @@ impl Sockets {
         let Some((host, port)) = place("listen") else {
             return Box::pin(ready(Err(Refusal::new("EINVAL", "the socket has no port"))));
         };
-        let (all, taken) = (Arc::clone(&self.room), Arc::clone(&self.taken));
+        let (all, taken) = (Arc::clone(&self.room.1), Arc::clone(&self.taken));
         Box::pin(async move {
             let _room = room;
             listen(&hosts, (host, port), talk, (all, taken)).await
@@ -129,7 +134,7 @@ async fn connect(
     for address in addresses {
         match tokio::time::timeout(LONGEST, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                (talk.hears)(Printed::Told, ends(&stream)).await;
+                (talk.hears)(Printed::Told, both_ends(&stream)).await;
                 return carry(stream, talk, room).await;
             }
             Ok(Err(error)) => last = failed(&error),
@@ -180,7 +185,7 @@ async fn listen(
             },
             come = next => match come {
                 Ok((stream, room)) => {
-                    let mut told: Value = serde_json::from_slice(&ends(&stream)).unwrap_or_default();
+                    let mut told: Value = serde_json::from_slice(&both_ends(&stream)).unwrap_or_default();
                     told["accepted"] = own.keep(stream, room).into();
                     (talk.hears)(Printed::Told, told.to_string().into_bytes()).await;
                 }
@@ -198,8 +203,9 @@ async fn carry(stream: TcpStream, talk: Talk, room: OwnedSemaphorePermit) -> Res
     let _as_it_is = stream.set_nodelay(true);
     let Talk { orders, hears } = talk;
     let (from, to) = stream.into_split();
-    let reading = read(from, hears);
-    let writing = write(to, orders);
+    let (flow, flows) = watch::channel(true);
+    let reading = read(from, hears, flows);
+    let writing = write(to, orders, flow);
     tokio::pin!(reading, writing);
     let come_to = tokio::select! {
         read = &mut reading => match read {
@@ -207,9 +213,9 @@ async fn carry(stream: TcpStream, talk: Talk, room: OwnedSemaphorePermit) -> Res
             Err(error) => Err(error),
         },
         written = &mut writing => match written {
-            Ok(Some(mut orders)) => tokio::select! {
+            Ok(Some((mut orders, flow))) => tokio::select! {
                 read = &mut reading => read,
-                () = async { while let Some(Order::Write(..) | Order::Close) = orders.next().await {} } => Ok(()),
+                () = async { while let Some(order) = orders.next().await && !ends(&order, &flow) {} } => Ok(()),
             },
             Ok(None) => Ok(()),
             Err(error) => Err(error),
@@ -218,9 +224,22 @@ async fn carry(stream: TcpStream, talk: Talk, room: OwnedSemaphorePermit) -> Res
     come_to.map(|()| json!({})).map_err(|error| failed(&error))
 }
 
-async fn read(mut from: OwnedReadHalf, hears: Hears) -> Result<(), Error> {
+/// Whether an order ends a connection at once, once all before it was written; those that stop and go on with reading do not.
+fn ends(order: &Order, flow: &watch::Sender<bool>) -> bool {
+    match order {
+        Order::Write(..) | Order::Close => return false,
+        Order::Signal(Signal::STOP) => flow.send_replace(false),
+        Order::Signal(Signal::CONT) => flow.send_replace(true),
+        Order::Signal(_) => return true,
+    };
+    false
+}
+
+async fn read(mut from: OwnedReadHalf, hears: Hears, mut flows: watch::Receiver<bool>) -> Result<(), Error> {
     let mut piece = vec![0; PIECE];
     loop {
+        // Whoever reads may have enough for now. Who orders that is gone only together with this.
+        drop(flows.wait_for(|flows| *flows).await);
         let length = from.read(&mut piece).await?;
         let Some(come) = piece.get(..length).filter(|come| !come.is_empty()) else {
             hears(Printed::Told, json!({"end": true}).to_string().into_bytes()).await;
@@ -231,15 +250,20 @@ async fn read(mut from: OwnedReadHalf, hears: Hears) -> Result<(), Error> {
 }
 
 /// Writes what it is told to, until that is all; none where the connection is to end at once.
-async fn write(mut to: OwnedWriteHalf, mut orders: Orders) -> Result<Option<Orders>, Error> {
+async fn write(
+    mut to: OwnedWriteHalf,
+    mut orders: Orders,
+    flow: watch::Sender<bool>,
+) -> Result<Option<(Orders, watch::Sender<bool>)>, Error> {
     loop {
         match orders.next().await {
             Some(Order::Write(bytes, _room)) => to.write_all(&bytes).await?,
             Some(Order::Close) => {
                 // Whoever is gone already needs not be told.
                 let _gone = to.shutdown().await;
-                return Ok(Some(orders));
+                return Ok(Some((orders, flow)));
             }
+            Some(order) if !ends(&order, &flow) => {}
             None | Some(Order::Signal(_)) => return Ok(None),
         }
     }
@@ -250,7 +274,7 @@ fn place(address: SocketAddr) -> Value {
 }
 
 /// Both ends of a connection, as they are told.
-fn ends(stream: &TcpStream) -> Vec<u8> {
+fn both_ends(stream: &TcpStream) -> Vec<u8> {
     let told = |address: Result<SocketAddr, Error>| address.map_or_else(|_gone| json!({}), place);
     json!({"local": told(stream.local_addr()), "remote": told(stream.peer_addr())}).to_string().into_bytes()
 }

@@ -574,7 +574,7 @@ impl Outside for ExtensionThread {
             return Box::pin(std::future::ready(led));
         }
         if name == "tool.run" {
-            return built_in::run(self.tools.get(), &arguments);
+            return built_in::run(self.tools.get(), &arguments, |tool| self.is_active(tool), thread);
         }
         if name == "run.compact" {
             return self.compact(thread, &arguments);

@@ -67,7 +67,9 @@ pub(super) fn thread_of(path: &str) -> Option<ThreadId> {
     let path = Path::new(path);
     let is_log = path.file_name().is_some_and(|name| name == "transcript.jsonl");
     let within = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "session"));
-    let folder = if is_log { path.parent()? } else { within.and_then(Path::parent).unwrap_or(path) };
+    // Other files in that folder are the extensions' own.
+    let of_session = within.and_then(Path::parent).filter(|folder| folder.file_name() == path.file_stem());
+    let folder = if is_log { path.parent()? } else { of_session.unwrap_or(path) };
     folder.file_name()?.to_str()?.parse().ok()
 }
 

@@ -187,15 +187,16 @@ test("a session runs tools of the host and its own, tells what happens and keeps
 
 test("guards of the thread's extensions see the calls of a session, and what the host refuses fails its call alone", async () => {
   const { host } = engine;
-  await engine.extension(`export default (pi) => pi.on("tool_call", (event) => (event.toolName === "bash" ? { block: true, reason: "guarded: " + event.input.command } : undefined));`, "/ext/guard.js");
-  const answers = [answer([call("bash", { command: "rm -rf x" }), call("write", { path: "w", content: "x" })], "toolUse"), answer([say("Done.")])];
+  await engine.extension(`export default (pi) => pi.on("tool_call", (event) => (event.toolName === "danger" ? { block: true, reason: "guarded: " + event.input.command } : undefined));`, "/ext/guard.js");
+  const answers = [answer([call("danger", { command: "rm -rf x" }), call("write", { path: "w", content: "x", files: [{ path: ".env" }] })], "toolUse"), answer([say("Done.")])];
   host.onAction["llm.stream"] = () => answers.shift();
-  host.onAction["tool.run"] = ({ name, callId }) => {
+  host.onAction["tool.run"] = ({ name, callId, params }) => {
     assert.match(callId, /^agent-/);
+    assert.deepEqual(params, { path: "w", content: "x" });
     throw new Error(`this thread may not use ${name} for that`);
   };
   const results = await inner(`(async () => {
-    const { session } = await A.ca.createAgentSession({ model: { id: "m", provider: "p" } });
+    const { session } = await A.ca.createAgentSession({ model: { id: "m", provider: "p" }, customTools: [{ name: "danger", description: "d", parameters: A.ai.Type.Object({ command: A.ai.Type.String() }), execute: async () => ({ content: [] }) }] });
     await session.prompt("go");
     return session.messages.filter((m) => m.role === "toolResult").map((m) => [m.isError, m.content[0].text]);
   })()`);

@@ -140,7 +140,7 @@ export class Host {
       },
       random: (size) => new Uint8Array(crypto.randomBytes(size)),
       hash: (name, data, key) => guard(() => new Uint8Array((key ? crypto.createHmac(name, key) : crypto.createHash(name)).update(data).digest())),
-      zlib: (operation, data, level) => guard(() => (operation === "crc32" ? zlib.crc32?.(data) ?? 0 : new Uint8Array(zlib[`${operation}Sync`](data, level === null ? {} : { level })))),
+      zlib: (operation, data, level, lenient) => guard(() => (operation === "crc32" ? zlib.crc32?.(data) ?? 0 : new Uint8Array(zlib[`${operation}Sync`](data, { ...(level === null ? {} : { level }), ...(lenient ? { finishFlush: zlib.constants.Z_SYNC_FLUSH } : {}) })))),
       segment: (text, granularity) => [...new Intl.Segmenter("en", { granularity }).segment(text)].map((item) => item.segment),
       width: widthOf,
       zone: zoneOf,

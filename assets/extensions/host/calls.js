@@ -9,7 +9,7 @@ import { theme } from "./theme.js";
 import { linesAt } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
 import { attempt, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
-import { signalFor } from "./signals.js";
+import { during, signalFor } from "./signals.js";
 
 const missing = (what, name) => ({ error: { message: `no ${what} "${name}" is registered`, path: "<runtime>", event: what } });
 
@@ -49,8 +49,8 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
     }
   };
   const abortSignal = signalFor(signal);
-  const answer = await attempt(extension, `tool:${name}`, async () =>
-    toolResult(await tool.execute(callId, params, abortSignal, onUpdate, contextFor(extension, { ...ctx, signal }))));
+  const answer = await during(extension.id, abortSignal, () => attempt(extension, `tool:${name}`, async () =>
+    toolResult(await tool.execute(callId, params, abortSignal, onUpdate, contextFor(extension, { ...ctx, signal })))));
   open = false;
   partials.delete(callId);
   if (!answer.error) return { result: answer.result };

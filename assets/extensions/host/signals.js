@@ -50,5 +50,21 @@ export function abortTurn(reason) {
   stopped?.abort(new DOMException(reason ?? "This operation was aborted", "AbortError"));
 }
 
+// Calls that somebody waits for, of whom: what is begun in one ends where it is given up.
+const running = new Set();
+
+export async function during(owner, signal, work) {
+  const call = { owner, signal };
+  if (signal) running.add(call);
+  try {
+    return await work();
+  } finally {
+    running.delete(call);
+  }
+}
+
+/** Those of an extension that run now. */
+export const signalsOf = (owner) => [...running].filter((call) => call.owner === owner).map((call) => call.signal);
+
 /** The host is done with the signal and will not fire it any more. */
 export const releaseSignal = (id) => controllers.delete(id);

@@ -180,7 +180,12 @@ export function deliver(id, value) {
 }
 
 onDisable((id) => {
-  for (const [number, channel] of channels) if (channel.owner === id) channels.delete(number);
+  for (const [number, channel] of channels) {
+    if (channel.owner !== id) continue;
+    channels.delete(number);
+    // Nobody would answer there any more.
+    if (channel.label === "server" || channel.label === "socket") host.spawnKill(number, "SIGKILL");
+  }
 });
 
 // ---- Calls --------------------------------------------------------------------------------------

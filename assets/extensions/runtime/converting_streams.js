@@ -63,7 +63,7 @@ const compressing = (place) => class extends Through {
           at += part.length;
         }
         try {
-          controller.enqueue(unwrap(host.zlib(operation, whole, null)));
+          controller.enqueue(unwrap(host.zlib(operation, whole, null, false)));
         } catch (error) {
           throw new TypeError(error.message);
         }

@@ -77,6 +77,7 @@ export class MessagePort extends EventTarget {
       this.removeEventListener(name, heard);
       listener(event.data);
     };
+    this.#listeners.set(listener, heard);
     this.addEventListener(name, heard);
     if (name === "message") this.start();
     return this;

@@ -215,8 +215,10 @@ export class ReadableStream {
   }
 
   async pipeTo(writable, { preventClose, preventAbort, preventCancel, signal } = {}) {
-    const reader = this.getReader();
+    if (this.locked) throw new TypeError("Invalid state: ReadableStream is locked");
     const writer = writable.getWriter();
+    const reader = this.getReader();
+    let last = Promise.resolve();
     let isOver = false;
     const stop = () => {
       isOver = true;
@@ -230,11 +232,18 @@ export class ReadableStream {
         if (isOver) throw signal.reason;
         await writer.ready;
         // A writer that fails while nothing comes ends the pipe, too.
-        const { value, done } = await Promise.race([reader.read(), writer.closed.then(() => ({ done: true, gone: true }))]);
+        const { value, done, gone } = await Promise.race([reader.read(), writer.closed.then(() => ({ done: true, gone: true }))]);
         if (isOver) throw signal.reason;
+        if (gone) {
+          const closed = new TypeError("Invalid state: Destination WritableStream is closed");
+          if (!preventCancel) await reader.cancel(closed);
+          throw closed;
+        }
         if (done) break;
-        writer.write(value).catch(() => {});
+        last = writer.write(value);
+        last.catch(() => {});
       }
+      await last;
       if (!preventClose) await writer.close();
     } catch (error) {
       const failed = await settledNow(writer.closed);
@@ -340,10 +349,12 @@ export class WritableStream {
   #last;
   #writer;
   #most;
+  #sizeOf;
   #size = 0;
   constructor(sink = {}, strategy = {}) {
     this.#sink = sink ?? {};
     this.#most = strategy?.highWaterMark ?? 1;
+    this.#sizeOf = strategy?.size?.bind(strategy) ?? (() => 1);
     this.#controller = new WritableStreamDefaultController((reason) => this.#failed(reason));
     this.#ready.resolve();
     const begun = this.#sink.start?.(this.#controller);
@@ -390,13 +401,14 @@ export class WritableStream {
   #write(chunk) {
     if (this.#state === "failed") return Promise.reject(this.#error);
     if (this.#state !== "open") return Promise.reject(new TypeError("Invalid state: WritableStream is closed"));
-    this.#size += 1;
+    const size = this.#sizeOf(chunk);
+    this.#size += size;
     if (this.#size >= this.#most) this.#ready = deferred();
     return this.#do(async () => {
       try {
         await this.#sink.write?.(chunk, this.#controller);
       } finally {
-        this.#size -= 1;
+        this.#size -= size;
         if (this.#size < this.#most) this.#ready.resolve();
       }
     });
@@ -427,6 +439,13 @@ export class WritableStream {
   }
 }
 
+/** What a writer promises that has no stream. */
+function lost() {
+  const promise = Promise.reject(new TypeError("Invalid state: The writer is not attached to a stream"));
+  promise.catch(() => {});
+  return promise;
+}
+
 export class WritableStreamDefaultWriter {
   #of;
   constructor(stream) {
@@ -437,10 +456,10 @@ export class WritableStreamDefaultWriter {
     return this.#of;
   }
   get closed() {
-    return this.#own().closed();
+    return this.#of ? this.#of.closed() : lost();
   }
   get ready() {
-    return this.#own().ready();
+    return this.#of ? this.#of.ready() : lost();
   }
   get desiredSize() {
     return this.#own().room();

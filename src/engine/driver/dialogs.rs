@@ -2,10 +2,11 @@
 
 use crate::domain::{
     ContentHash, Dialog, DialogReply, ExtensionEntry, Foreground, ForegroundProgram, Insertion, Look, Looks, ModelRef,
-    MoveTo, Moved, NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Suggested, Tokens,
+    MoveTo, Moved, NumberedText, OfExtensions, OpenComponent, OpenDialog, Shown, Suggested, Tokens, ToolCall,
 };
 use crate::engine::answer::Answer;
 use crate::ports::{Handlers, ModelAnswer, ModelCall};
+use serde_json::Value;
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -45,6 +46,7 @@ pub(super) enum Asked {
     Move(MoveTo, String),
     Append(ExtensionEntry, oneshot::Sender<()>),
     Call(Box<ModelCall>, Reply),
+    Guard(ToolCall, oneshot::Sender<Result<Value, String>>),
 }
 
 /// Questions that wait, and what is shown.

@@ -10,12 +10,14 @@ use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, Dialog, DialogReply, Drawing, Event, ExtensionEntry, ForegroundProgram, Insertion, Leaving, Look, MoveTo,
     Moved, NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
-    Timestamp, ToComplete, ToDraw,
+    Timestamp, ToComplete, ToDraw, ToolCall,
 };
 use crate::engine::thread::Effect;
+use crate::pipeline::Chain;
 use crate::ports::handlers::DEADLINE;
 use crate::ports::tools::Waiting;
 use crate::ports::{ModelAnswer, ModelCall, ThreadAccess};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -124,6 +126,24 @@ impl<A: Audience> Driver<A> {
         while self.dialogs.asked_beside.try_join_next().is_some() {}
     }
 
+    /// Takes a call that is made beside the thread through its guards. It stands still at no breakpoint.
+    fn guard(&mut self, call: &ToolCall, mut reply: oneshot::Sender<Result<Value, String>>) {
+        let (asking, (_, call)) = (self.asking(), self.offered(call));
+        self.dialogs.asked_beside.spawn(async move {
+            let passed = tokio::select! {
+                passed = asking.through(Chain::ToolCall { call, blocked: None, terminates: false }) => passed,
+                () = reply.closed() => return,
+            };
+            let answer = if let Chain::ToolCall { call, blocked, .. } = passed.chain {
+                blocked.map_or(Ok(call.input), Err)
+            } else {
+                Err("its guards did not answer".to_owned())
+            };
+            let _gone = reply.send(answer);
+        });
+        while self.dialogs.asked_beside.try_join_next().is_some() {}
+    }
+
     pub(super) async fn extension_asks(&mut self, asked: Asked) {
         match asked {
             Asked::Dialog { from, dialog, within, reply } => {
@@ -141,6 +161,7 @@ impl<A: Audience> Driver<A> {
             }
             Asked::Show(shown) => self.dialogs.show(shown),
             Asked::Foreground(program, taken, over) => self.dialogs.bring_forward(program, taken, over),
+            Asked::Guard(call, reply) => self.guard(&call, reply),
             Asked::Call(call, reply) => self.call_model(*call, reply).await,
             Asked::Components(open, done) => {
                 let size = open.iter().flat_map(|component| &component.lines).map(String::len).sum::<usize>();
@@ -331,6 +352,17 @@ impl ThreadAccess for Access {
             let gone = || "the thread is ending".to_owned();
             let (reply, answer) = oneshot::channel();
             let asked = DriverMessage::Extension(Asked::Call(Box::new(call), reply));
+            sender.ok_or_else(gone)?.send(asked).await.map_err(|_ended| gone())?;
+            answer.await.map_err(|_ended| gone())?
+        })
+    }
+
+    fn guard(&self, call: ToolCall) -> Waiting<'static, Result<Value, String>> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let gone = || "the thread is ending".to_owned();
+            let (reply, answer) = oneshot::channel();
+            let asked = DriverMessage::Extension(Asked::Guard(call, reply));
             sender.ok_or_else(gone)?.send(asked).await.map_err(|_ended| gone())?;
             answer.await.map_err(|_ended| gone())?
         })

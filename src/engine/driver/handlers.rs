@@ -231,7 +231,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// The item of a call, and the call by the name under which its tool is offered, whatever the model or a hook called it.
-    fn offered(&self, call: &ToolCall) -> (String, ToolCall) {
+    pub(super) fn offered(&self, call: &ToolCall) -> (String, ToolCall) {
         let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let item = permission::meant(&known, call).item;

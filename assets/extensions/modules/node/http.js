@@ -7,7 +7,7 @@ import { withStubs } from "../stubs.js";
 import { action, asOwner, currentOwner, host } from "../../runtime/bridge.js";
 import { bytesOf } from "../../runtime/encoding.js";
 import { coded, unsupported } from "../../runtime/errors.js";
-import { RequestParser, headersOf } from "./http_parser.js";
+import { ParseError, RequestParser, headersOf } from "./http_parser.js";
 import { Server as NetServer, Socket } from "./net.js";
 import { Readable, Writable } from "./stream.js";
 
@@ -146,7 +146,10 @@ export class ServerResponse extends Outgoing {
     this.#status(this.statusCode);
     if (/\bclose\b/i.test(String(this.getHeader("connection") ?? ""))) this.shouldKeepAlive = false;
     if (!this.isBodiless) {
-      if (this.hasHeader("content-length")) this.#framing = "length";
+      if (/\bchunked\b/i.test(String(this.getHeader("transfer-encoding") ?? ""))) {
+        this.removeHeader("content-length");
+        this.#framing = "chunked";
+      } else if (this.hasHeader("content-length")) this.#framing = "length";
       else if (length !== undefined) {
         this.fill("Content-Length", length);
         this.#framing = "length";
@@ -160,7 +163,7 @@ export class ServerResponse extends Outgoing {
     const message = this.statusMessage ?? STATUS_CODES[this.statusCode] ?? "unknown";
     validateHeaderValue("status", message);
     const head = this.lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    this.socket.write(`HTTP/1.1 ${this.statusCode} ${message}\r\n${head}\r\n`, "latin1");
+    if (this.isHeard) this.socket.write(`HTTP/1.1 ${this.statusCode} ${message}\r\n${head}\r\n`, "latin1");
   }
   flushHeaders() {
     this.#head();
@@ -172,16 +175,28 @@ export class ServerResponse extends Outgoing {
     this.socket.write("HTTP/1.1 102 Processing\r\n\r\n");
   }
   writeEarlyHints() {}
+  #trailers = [];
+  addTrailers(headers) {
+    for (const [name, value] of Array.isArray(headers) ? headers : Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      this.#trailers.push([name, String(value)]);
+    }
+  }
   assignSocket() {}
   detachSocket() {}
+  /** Whether somebody is still there. What is said to nobody is not an error of whoever says it. */
+  get isHeard() {
+    return !this.socket.destroyed && !this.socket.writableEnded;
+  }
   _write(chunk, _encoding, done) {
     this.#head();
-    if (this.isBodiless || chunk.length === 0) return done();
+    if (this.isBodiless || chunk.length === 0 || !this.isHeard) return done();
     const bytes = bytesOf(chunk);
-    if (this.#framing !== "chunked") return void this.socket.write(bytes, done);
+    if (this.#framing !== "chunked") return void this.socket.write(bytes, () => done());
     this.socket.write(`${bytes.length.toString(16)}\r\n`);
     this.socket.write(bytes);
-    this.socket.write("\r\n", undefined, done);
+    return void this.socket.write("\r\n", undefined, () => done());
   }
   end(chunk, encoding, done) {
     if (this.writableEnded) return this;
@@ -197,7 +212,10 @@ export class ServerResponse extends Outgoing {
     return super.end(undefined, undefined, done);
   }
   _final(done) {
-    if (this.#framing === "chunked" && !this.isBodiless) this.socket.write("0\r\n\r\n");
+    if (this.#framing === "chunked" && !this.isBodiless && this.isHeard) {
+      const trailers = this.#trailers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+      this.socket.write(`0\r\n${trailers}\r\n`, "latin1");
+    }
     done();
     this.#over(this.shouldKeepAlive);
   }
@@ -206,26 +224,69 @@ export class ServerResponse extends Outgoing {
   }
 }
 
+// With so much unread of a body, or waiting behind an answer, no more is read of the connection.
+const ENOUGH = 64 << 10;
+
 /** One connection of a server: requests one after the other. */
 function serve(server, socket) {
   let req;
   let res;
-  let isOver = false;
+  let timer;
+  let isUpgraded = false;
+  const arm = (ms, late) => {
+    globalThis.clearTimeout(timer);
+    if (ms > 0) timer = globalThis.setTimeout(late, ms);
+  };
+  const refuse = (status) => {
+    if (!socket.writableEnded) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
+    socket.destroySoon();
+  };
+  const late = () => {
+    if (parser.isBetween) socket.destroy();
+    else if (req === undefined || !req.complete) refuse(408);
+  };
+  const isIdle = () => parser.isDone && (res === undefined || res.writableFinished);
+  /** The request that was read is answered, when what came with it is taken, too. */
+  const over = (goesOn) => Promise.resolve().then(() => {
+    if (!goesOn || !server.listening || socket.readableEnded) return socket.destroySoon();
+    if (!req.complete) {
+      // What is left of its body is read by nobody.
+      req.isDropped = true;
+      req.readState.queue.length = 0;
+      return socket.resume();
+    }
+    arm(server.keepAliveTimeout, late);
+    return guarded(() => {
+      parser.next();
+      if (parser.waiting < ENOUGH) socket.resume();
+    });
+  });
   const begin = ({ method, url, version, raw }) => {
     req = new IncomingMessage(socket);
+    const mine = req;
     Object.assign(req, { method, url, rawHeaders: raw, headers: headersOf(raw), httpVersion: version, httpVersionMinor: Number(version[2]) });
+    req._read = () => socket.resume();
+    req._destroy = () => {
+      if (!mine.complete && !mine.isDropped) socket.destroy();
+    };
     if (req.headers.upgrade !== undefined && /\bupgrade\b/i.test(req.headers.connection ?? "") && server.listenerCount("upgrade") > 0) {
+      isUpgraded = true;
+      arm(0);
       const head = parser.take();
       socket.removeAllListeners("data");
+      socket.removeAllListeners("timeout");
       server.emit("upgrade", req, socket, head);
       return;
     }
-    if (version === "1.1" && req.headers.host === undefined) throw Object.assign(new Error("Parse Error: there is no host"), { code: "HPE_INVALID_HEADER_TOKEN", status: 400 });
-    res = new ServerResponse(req, (goesOn) => {
-      if (goesOn && !isOver) Promise.resolve().then(() => guarded(() => parser.next()));
-      else socket.end();
-    });
-    if (/^100-continue$/i.test(req.headers.expect ?? "")) {
+    if (version === "1.1" && req.headers.host === undefined) throw new ParseError(400, "there is no host");
+    arm(server.requestTimeout, late);
+    res = new ServerResponse(req, over);
+    const { expect } = req.headers;
+    if (expect !== undefined && !/^100-continue$/i.test(expect)) {
+      if (server.listenerCount("checkExpectation") > 0) return void server.emit("checkExpectation", req, res);
+      return void res.writeHead(417).end();
+    }
+    if (expect !== undefined) {
       if (server.listenerCount("checkContinue") > 0) return void server.emit("checkContinue", req, res);
       res.writeContinue();
     }
@@ -233,38 +294,57 @@ function serve(server, socket) {
   };
   const parser = new RequestParser({
     onHead: begin,
-    onBody: (bytes) => req.push(bytes),
+    onBody: (bytes) => {
+      if (req.isDropped || req.destroyed) return;
+      req.push(bytes);
+      if (req.readState.queue.reduce((sum, piece) => sum + piece.length, 0) >= ENOUGH) socket.pause();
+    },
     onEnd: () => {
       req.complete = true;
-      req.push(null);
+      arm(0);
+      if (!req.isDropped && !req.destroyed) req.push(null);
+      if (req.isDropped) over(res.shouldKeepAlive);
     },
   });
   const guarded = (work) => {
     try {
       work();
     } catch (error) {
-      if (error.status === undefined) throw error;
+      if (!(error instanceof ParseError)) throw error;
       if (server.listenerCount("clientError") > 0) return void server.emit("clientError", error, socket);
-      socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\nConnection: close\r\n\r\n`);
+      refuse(error.status);
     }
   };
-  socket.on("data", (bytes) => guarded(() => parser.push(bytes)));
-  socket.on("end", () => {
-    isOver = true;
-    if (res === undefined || res.writableFinished) socket.end();
+  arm(server.headersTimeout, late);
+  if (server.timeout > 0) socket.setTimeout(server.timeout);
+  socket.on("timeout", () => {
+    if (!server.emit("timeout", socket)) socket.destroy();
   });
+  socket.on("data", (bytes) => guarded(() => {
+    if (parser.isBetween) arm(server.headersTimeout, late);
+    parser.push(bytes);
+    if (parser.waiting >= ENOUGH) socket.pause();
+  }));
+  socket.on("end", () => !isUpgraded && socket.end());
   socket.on("error", (error) => {
-    if (server.listenerCount("clientError") > 0) server.emit("clientError", error, socket);
+    if (!isUpgraded && server.listenerCount("clientError") > 0) server.emit("clientError", error, socket);
   });
   socket.on("close", () => {
-    if (req && !req.complete) {
+    arm(0);
+    if (isUpgraded) return;
+    if (req && !req.destroyed && !(req.complete && res?.writableFinished)) {
       req.aborted = true;
       req.emit("aborted");
-      req.destroy(coded(Error, "ECONNRESET", "aborted"));
+      const gone = coded(Error, "ECONNRESET", "aborted");
+      // Who does not listen does not hear of it, as in Node.
+      req.destroy(req.listenerCount("error") > 0 ? gone : undefined);
     }
-    if (res && !res.writableFinished) res.emit("close");
+    if (res && !res.writableFinished && !res.destroyed) {
+      res.destroyed = true;
+      res.emit("close");
+    }
   });
-  socket.isBetween = () => parser.isBetween && (res === undefined || res.writableFinished);
+  socket.isBetween = isIdle;
 }
 
 export class Server extends NetServer {
@@ -279,6 +359,7 @@ export class Server extends NetServer {
   setTimeout(ms, listener) {
     this.timeout = ms;
     if (listener) this.on("timeout", listener);
+    for (const socket of this.connections) socket.setTimeout(ms);
     return this;
   }
   close(done) {
@@ -290,7 +371,7 @@ export class Server extends NetServer {
     for (const socket of this.connections) socket.destroy();
   }
   closeIdleConnections() {
-    for (const socket of this.connections) if (socket.isBetween?.()) socket.destroy();
+    for (const socket of this.connections) if (socket.isBetween?.()) socket.destroySoon();
   }
 }
 export const createServer = (options, listener) => new Server(options, listener);
@@ -359,6 +440,7 @@ export class ClientRequest extends Outgoing {
   _final(done) {
     done();
     this.headersSent = true;
+    if (this.destroyed) return;
     const isUpgrade = this.hasHeader("upgrade") && /\bupgrade\b/i.test(String(this.getHeader("connection") ?? ""));
     const sent = isUpgrade ? this.#upgrade() : this.#send();
     sent.catch((error) => this.#failed(error));
@@ -445,6 +527,11 @@ export class ClientRequest extends Outgoing {
     this.#isOver = true;
     globalThis.clearTimeout(this.#timer);
     Promise.resolve().then(() => this.emit("close"));
+  }
+  destroy(error) {
+    // Before its answer, whoever waits for that hears of it.
+    const hangUp = this.res === null && !this.#isOver && !this.destroyed ? coded(Error, "ECONNRESET", "socket hang up") : undefined;
+    return super.destroy(error ?? hangUp);
   }
   _destroy() {
     this.#stop.abort(coded(Error, "ECONNRESET", "socket hang up"));

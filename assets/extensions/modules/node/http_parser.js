@@ -27,7 +27,15 @@ export function headersOf(raw) {
   return headers;
 }
 
-const refused = (status, why) => Object.assign(new Error(`Parse Error: ${why}`), { code: status === 431 ? "HPE_HEADER_OVERFLOW" : "HPE_INVALID_CONSTANT", status });
+/** What is answered with a status, and the connection closed. */
+export class ParseError extends Error {
+  constructor(status, why) {
+    super(`Parse Error: ${why}`);
+    this.status = status;
+    this.code = status === 431 ? "HPE_HEADER_OVERFLOW" : "HPE_INVALID_CONSTANT";
+  }
+}
+const refused = (status, why) => new ParseError(status, why);
 
 function fieldsOf(lines) {
   const raw = [];
@@ -50,13 +58,13 @@ function lengthOf(raw) {
     return "chunked";
   }
   if (lengths.length === 0) return 0;
-  if (lengths.some((length) => length !== lengths[0]) || !/^\d{1,15}$/.test(lengths[0])) throw refused(400, "the length of the body is not clear");
+  if (lengths.length > 1 || !/^\d{1,15}$/.test(lengths[0])) throw refused(400, "the length of the body is not clear");
   return Number(lengths[0]);
 }
 
 /**
  * `onHead({ method, url, version, raw })`, then `onBody(bytes)` and `onEnd()`. After the end nothing more is read until `next` is
- * called, so that answers keep the order of their questions. Throws what is to be answered with its `status`.
+ * called, so that answers keep the order of their questions. Throws a `ParseError`.
  */
 export class RequestParser {
   #rest = asBuffer(new Uint8Array(0));
@@ -69,6 +77,14 @@ export class RequestParser {
   }
   get isBetween() {
     return this.#state === "head" && this.#rest.length === 0;
+  }
+  /** Nothing of a request was read that is not answered, or will be. */
+  get isDone() {
+    return (this.#state === "done" || this.#state === "head") && this.#rest.length === 0;
+  }
+  /** How much waits for the request before it to be answered. */
+  get waiting() {
+    return this.#state === "done" ? this.#rest.length : 0;
   }
   /** What was read and is of no request; for whoever takes the connection over. */
   take() {

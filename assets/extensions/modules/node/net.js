@@ -103,6 +103,8 @@ const family = (address) => (isIPv6(address) ? "IPv6" : "IPv4");
 // A write is cut into pieces, each of which the host takes whole or not yet.
 const PIECE = 1 << 20;
 const AGAIN_MS = 5;
+// With so many bytes unread the host reads no more.
+const ENOUGH = 256 << 10;
 
 export class Socket extends Duplex {
   #channel;
@@ -110,6 +112,8 @@ export class Socket extends Duplex {
   #syscall = "connect";
   #place = {};
   #isOver = false;
+  #isHeld = false;
+  tellsError = true;
   #idle;
   #idleMs = 0;
   constructor(options = {}) {
@@ -159,12 +163,32 @@ export class Socket extends Duplex {
         this.emit("connect");
         this.emit("ready");
         waiting?.();
-      } else if (told.end) this.push(null);
+      } else if (told.end) this.#ended();
     } else if (event.type === "stdout") {
       this.bytesRead += event.data.length;
       this.push(event.data);
+      this.#hold();
     } else if (event.type === "error") this.#over(event.code === "CANCELLED" ? undefined : failure(event, this.#syscall, this.connecting ? this.#place : {}));
     else if (event.type === "exit") this.#over();
+  }
+  #ended() {
+    this.push(null);
+    // Where nothing is left to be read, nobody has to read for the connection to close.
+    const { queue } = this.readState;
+    if (queue.length === 0 && this.readableFlowing !== true) later(() => !this.allowHalfOpen && !this.writableEnded && this.end());
+  }
+  #unread() {
+    return this.readState.queue.reduce((sum, piece) => sum + piece.length, 0);
+  }
+  #hold() {
+    if (this.#isHeld || this.#isOver || this.#unread() < ENOUGH) return;
+    this.#isHeld = true;
+    host.spawnKill(this.#id, "SIGSTOP");
+  }
+  _read() {
+    if (!this.#isHeld || this.#isOver) return;
+    this.#isHeld = false;
+    host.spawnKill(this.#id, "SIGCONT");
   }
   #over(error) {
     if (this.#isOver) return;
@@ -172,9 +196,10 @@ export class Socket extends Duplex {
     this.connecting = false;
     closeChannel(this.#channel);
     globalThis.clearTimeout(this.#idle);
+    if (error) return void this.destroy(error);
     this.push(null);
     // What came is handed out before the end of it all is told.
-    if (error || this.readableEnded || this.readableFlowing !== true) this.destroy(error);
+    if (this.readableEnded || this.readableFlowing !== true) this.destroy();
     else this.once("end", () => this.destroy());
   }
   #unsent;
@@ -212,9 +237,14 @@ export class Socket extends Duplex {
     globalThis.clearTimeout(this.#idle);
     done();
   }
+  /** Closes once all was written. */
   destroySoon() {
-    if (this.writableFinished) this.destroy();
-    else this.once("finish", () => this.destroy()).end();
+    const close = () => {
+      if (this.#id !== undefined && !this.#isOver) host.spawnKill(this.#id, "SIGTERM");
+    };
+    if (this.writableFinished) return close();
+    this.once("finish", close);
+    if (!this.writableEnded) this.end();
   }
   resetAndDestroy() {
     return this.destroy();
@@ -293,6 +323,11 @@ export class Server extends EventEmitter {
         return;
       }
       const socket = Socket.taken(told.accepted, told);
+      if (this.maxConnections !== undefined && this.#sockets.size >= this.maxConnections) {
+        socket.on("error", () => {}).destroy();
+        this.emit("drop", { localAddress: told.local.address, localPort: told.local.port, remoteAddress: told.remote.address, remotePort: told.remote.port });
+        return;
+      }
       socket.allowHalfOpen = Boolean(this.#options.allowHalfOpen);
       socket.server = this;
       this.#sockets.add(socket);
@@ -322,7 +357,7 @@ export class Server extends EventEmitter {
     return this.#address;
   }
   close(done) {
-    const isOpen = this.#channel !== undefined;
+    const isOpen = this.#channel !== undefined && !this.#closing;
     if (done) {
       if (isOpen) this.once("close", () => done());
       else later(() => done(coded(Error, "ERR_SERVER_NOT_RUNNING", "Server is not running.")));

@@ -73,7 +73,9 @@ const readableMethods = {
     this._destroy?.(error ?? null, () => {});
     Promise.resolve().then(() => {
       if (error) this.emit("error", error);
-      this.emit("close");
+      // Those of connections tell whether there was one.
+      if (this.tellsError) this.emit("close", Boolean(error));
+      else this.emit("close");
     });
     return this;
   },
@@ -172,7 +174,7 @@ export class Readable extends Stream {
 
 function makeWritable(stream, options) {
   Object.assign(stream, { writable: true, writableEnded: false, writableFinished: false });
-  Object.defineProperty(stream, "writeState", { value: { queue: [], busy: false, emitClose: options.emitClose !== false, objectMode: Boolean(options.objectMode ?? options.writableObjectMode) } });
+  Object.defineProperty(stream, "writeState", { value: { queue: [], busy: false, size: 0, most: options.highWaterMark ?? options.writableHighWaterMark ?? (options.objectMode ?? options.writableObjectMode ? 16 : 65536), needsDrain: false, emitClose: options.emitClose !== false, objectMode: Boolean(options.objectMode ?? options.writableObjectMode) } });
   if (options.write) stream._write = options.write;
   if (options.final) stream._final = options.final;
   if (options.destroy) stream._destroy = options.destroy;
@@ -184,15 +186,25 @@ const writableMethods = {
   },
   write(chunk, encoding, done) {
     if (typeof encoding === "function") [encoding, done] = [undefined, encoding];
+    if (this.destroyed) {
+      const gone = Object.assign(new Error("Cannot call write after a stream was destroyed"), { code: "ERR_STREAM_DESTROYED" });
+      if (done) Promise.resolve().then(() => done(gone));
+      return false;
+    }
     if (this.writableEnded) {
       const error = Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" });
       this.destroy(error);
       return false;
     }
     const data = typeof chunk === "string" && !this.writeState.objectMode ? globalThis.Buffer.from(chunk, encoding) : chunk;
-    this.writeState.queue.push({ data, encoding: "buffer", done });
+    const state = this.writeState;
+    const size = state.objectMode ? 1 : data?.length ?? 1;
+    state.size += size;
+    state.queue.push({ data, size, encoding: "buffer", done });
     flush(this);
-    return true;
+    const isFull = state.size >= state.most;
+    state.needsDrain ||= isFull;
+    return !isFull;
   },
   end(chunk, encoding, done) {
     if (typeof chunk === "function") [chunk, done] = [undefined, chunk];
@@ -211,21 +223,25 @@ const writableMethods = {
 
 function flush(stream) {
   const state = stream.writeState;
-  if (state.busy) return;
-  const next = state.queue.shift();
-  if (next) {
+  while (!state.busy && state.queue.length > 0) {
+    const next = state.queue.shift();
+    // One that is taken at once is followed by the next here, not from within: very many may wait.
     state.busy = true;
+    let isHere = true;
     stream._write(next.data, next.encoding, (error) => {
       state.busy = false;
+      state.size -= next.size;
       next.done?.(error);
-      if (error) stream.destroy(error);
-      else {
-        if (state.queue.length === 0 && !stream.writableEnded) stream.emit("drain");
-        flush(stream);
+      if (error) return void stream.destroy(error);
+      if (state.queue.length === 0 && state.needsDrain && !stream.writableEnded) {
+        state.needsDrain = false;
+        Promise.resolve().then(() => stream.emit("drain"));
       }
+      if (!isHere) flush(stream);
     });
-    return;
+    isHere = false;
   }
+  if (state.busy) return;
   if (!stream.writableEnded || stream.writableFinished) return;
   state.busy = true;
   const finish = (error) => {
@@ -272,9 +288,11 @@ export class Transform extends Duplex {
   }
   _final(done) {
     const finish = (error, data) => {
+      // What failed has no end.
+      if (error) return done(error);
       if (data !== undefined && data !== null) this.push(data);
       this.push(null);
-      done(error);
+      return done();
     };
     if (this._flush) this._flush(finish);
     else finish();

@@ -4,6 +4,7 @@ import { withStubs } from "../stubs.js";
 import { host, unwrap } from "../../runtime/bridge.js";
 import { asBuffer } from "../../runtime/buffer.js";
 import { bytesOf, utf8Encode } from "../../runtime/encoding.js";
+import { coded, unsupported } from "../../runtime/errors.js";
 import { Transform } from "./stream.js";
 
 export const constants = Object.freeze({
@@ -17,10 +18,16 @@ const NUMBERS = { Z_DATA_ERROR: -3, Z_BUF_ERROR: -5 };
 
 const data = (input) => (typeof input === "string" ? utf8Encode(input) : bytesOf(input));
 function run(operation, input, options = {}) {
-  const level = options.level === undefined || options.level === -1 ? null : options.level;
+  const { level, dictionary, finishFlush, maxOutputLength = Infinity } = options;
+  if (dictionary !== undefined) throw unsupported("a dictionary of node:zlib");
+  // With less than a finish, what has no end gives what there is.
+  const lenient = finishFlush !== undefined && finishFlush !== constants.Z_FINISH;
   try {
-    return asBuffer(unwrap(host.zlib(operation, data(input), level)));
+    const made = asBuffer(unwrap(host.zlib(operation, data(input), level === undefined || level === -1 ? null : level, lenient)));
+    if (made.length > maxOutputLength) throw coded(RangeError, "ERR_BUFFER_TOO_LARGE", `Cannot create a Buffer larger than ${maxOutputLength} bytes`);
+    return made;
   } catch (problem) {
+    if (problem instanceof RangeError) throw problem;
     const error = new Error(problem.message);
     throw Object.assign(error, { code: problem.code, errno: NUMBERS[problem.code] });
   }
@@ -77,7 +84,16 @@ const [Gzip, Gunzip, Deflate, Inflate, DeflateRaw, InflateRaw, Unzip] = ["gzip",
 export { Gzip, Gunzip, Deflate, Inflate, DeflateRaw, InflateRaw, Unzip };
 const [createGzip, createGunzip, createDeflate, createInflate, createDeflateRaw, createInflateRaw, createUnzip] = [Gzip, Gunzip, Deflate, Inflate, DeflateRaw, InflateRaw, Unzip].map((Kind) => (options) => new Kind(options));
 export { createGzip, createGunzip, createDeflate, createInflate, createDeflateRaw, createInflateRaw, createUnzip };
-export const crc32 = (input, _before = 0) => unwrap(host.zlib("crc32", data(input), null));
+const TABLE = new Uint32Array(256).map((_, n) => {
+  for (let k = 0; k < 8; k += 1) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
+  return n;
+});
+export function crc32(input, before = 0) {
+  if (before === 0) return unwrap(host.zlib("crc32", data(input), null, false));
+  let sum = ~before;
+  for (const byte of data(input)) sum = TABLE[(sum ^ byte) & 255] ^ (sum >>> 8);
+  return ~sum >>> 0;
+}
 export const {
   Z_NO_FLUSH, Z_PARTIAL_FLUSH, Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_FINISH, Z_NO_COMPRESSION, Z_BEST_SPEED, Z_BEST_COMPRESSION, Z_DEFAULT_COMPRESSION, Z_DEFAULT_WINDOWBITS, Z_DEFAULT_LEVEL,
 } = constants;

@@ -1,5 +1,7 @@
 // Agent: a conversation with its model, tools and queues, and whoever listens to it.
 
+import { signalsOf } from "../../host/signals.js";
+import { currentOwner } from "../../runtime/bridge.js";
 import { emptyUsage, stream } from "../pi-ai/stream.js";
 import { runAgentLoop, runAgentLoopContinue } from "./loop.js";
 
@@ -199,11 +201,16 @@ export class Agent {
     let isOver;
     this.#run = { stop, over: new Promise((resolve) => (isOver = resolve)) };
     Object.assign(this.#state, { isStreaming: true, streamingMessage: undefined, errorMessage: undefined });
+    // A call that is given up takes along what it began.
+    const outer = signalsOf(currentOwner());
+    const abort = () => stop.abort();
+    for (const signal of outer) signal.aborted ? abort() : signal.addEventListener("abort", abort, { once: true });
     try {
       await work(stop.signal);
     } catch (problem) {
       await this.#failed(problem, stop.signal.aborted);
     } finally {
+      for (const signal of outer) signal.removeEventListener("abort", abort);
       Object.assign(this.#state, { isStreaming: false, streamingMessage: undefined, pendingToolCalls: new Set() });
       this.#run = undefined;
       isOver();

@@ -1,11 +1,12 @@
 // createAgentSession: an agent with tools that an extension runs beside its thread.
 //
-// Its model is called within the thread's budget and logged there; its built-in tools do what the thread may do without a question,
-// and each of its calls is offered to the guards of the extensions that are loaded, as the thread's own are.
+// Its model is called within the thread's budget and logged there; its built-in tools do what the thread may do without a question
+// and what its guards let through. Calls of other tools are offered to the guards of the extensions that are loaded.
 
 import { dispatch } from "../../host/dispatch.js";
 import { modelRegistry } from "../../host/models.js";
-import { ask } from "../../runtime/bridge.js";
+import { extensions as loaded } from "../../host/registry.js";
+import { ask, currentOwner, report } from "../../runtime/bridge.js";
 import { unsupported } from "../../runtime/errors.js";
 import { randomUUID } from "../../runtime/crypto.js";
 import { Agent } from "../pi-agent-core/agent.js";
@@ -23,11 +24,11 @@ const MAKERS = { read: createReadTool, bash: createBashTool, write: createWriteT
 
 /** The built-in tools. Their calls have names of their own, so that none counts as one of the thread's. */
 function builtIn(cwd) {
-  const renamed = (tool) => ({ ...tool, execute: (callId, ...rest) => tool.execute(`agent-${randomUUID()}`, ...rest) });
+  const renamed = (tool) => ({ ...tool, isHosts: true, execute: (callId, ...rest) => tool.execute(`agent-${randomUUID()}`, ...rest) });
   const made = Object.entries(MAKERS).map(([name, make]) => [name, renamed(make(cwd))]);
   // What is edited is written by the host's own tool, which knows what the thread may write.
   const writeFile = (path, content) => hostTool("write", cwd, `agent-${randomUUID()}`, { path, content: String(content) });
-  return new Map([...made, ["edit", createEditTool(cwd, { operations: { access, readFile, writeFile } })]]);
+  return new Map([...made, ["edit", { ...createEditTool(cwd, { operations: { access, readFile, writeFile } }), isHosts: false }]]);
 }
 
 const textOf = (content) => (typeof content === "string" ? content : content.filter(({ type }) => type === "text").map(({ text }) => text).join(""));
@@ -83,10 +84,17 @@ export class AgentSession {
     const around = `Current date: ${new Date().toISOString().slice(0, 10)}\nCurrent working directory: ${this.cwd}`;
     return [said, ...this.#loader.getAppendSystemPrompt(), files.length > 0 ? `# Project context\n\n${files.join("\n\n")}` : "", skills.trim(), around].filter(Boolean).join("\n\n");
   }
-  /** The guards of the thread's extensions, then those of the session. A guard that fails blocks. */
+  /**
+   * The guards of the thread's extensions, then those of the session. A guard that fails blocks, and so does one that is switched off.
+   * The host asks all guards of the thread about its own tools.
+   */
   async #guard({ toolCall, args }) {
     const event = { toolName: toolCall.name, toolCallId: toolCall.id, input: structuredClone(args) };
-    const { outcome } = await dispatch("tool_call", event, { mode: "print", hasUI: false, cwd: this.cwd });
+    const off = [...loaded.values()].find(({ disabled, handlers }) => disabled && handlers.some((handler) => handler.event === "tool_call"));
+    if (off) return { block: true, reason: `the extension ${off.path} is switched off, which guards calls` };
+    const isHosts = this.#base.get(toolCall.name)?.isHosts === true && this.#all.get(toolCall.name) === this.#base.get(toolCall.name);
+    const { outcome, records } = isHosts ? { outcome: undefined, records: [] } : await dispatch("tool_call", event, { mode: "print", hasUI: false, cwd: this.cwd });
+    for (const { path, error } of records) if (error) report(currentOwner(), "tool_call", new Error(error.message), { path });
     const own = outcome?.block ? outcome : this.#extensions.hasHandlers("tool_call") ? await this.#extensions.emit({ type: "tool_call", ...event, input: outcome?.input ?? event.input }) : outcome;
     if (own?.block) return { block: true, reason: own.reason };
     // The arguments are those that will be run.

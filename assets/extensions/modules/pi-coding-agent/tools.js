@@ -7,7 +7,7 @@ import { action, closeChannel, host, openChannel } from "../../runtime/bridge.js
 import { plain } from "../../runtime/clone.js";
 import { base64Encode, utf8Decode } from "../../runtime/encoding.js";
 import { access, readFile, writeFile } from "../node/fs_promises.js";
-import { dirname, isAbsolute, join } from "../node/path.js";
+import { dirname, isAbsolute, join, relative } from "../node/path.js";
 import { homedir } from "../node/os.js";
 import { makeType } from "../typebox/builder.js";
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateTail } from "./truncate.js";
@@ -61,11 +61,25 @@ export function resolvePath(path, cwd) {
   return isAbsolute(clean) ? clean : join(cwd, clean);
 }
 
+/** What the host is asked for: the fields that pi's tool has, with a path as the host finds it from its own folder. */
+function forHost(name, cwd, params) {
+  const known = Object.entries(plain(params ?? {})).filter(([field]) => Object.hasOwn(SCHEMAS[name].properties, field));
+  const asked = Object.fromEntries(known);
+  const isElsewhere = cwd !== undefined && resolvePath(cwd, host.cwd()) !== host.cwd();
+  const isTold = typeof asked.path === "string";
+  if (Object.hasOwn(SCHEMAS[name].properties, "path") && ((isTold && /^[~@]/.test(asked.path)) || (isElsewhere && (isTold || ["ls", "find", "grep"].includes(name))))) {
+    const full = resolvePath(asked.path ?? ".", cwd ?? host.cwd());
+    const inside = relative(host.cwd(), full);
+    asked.path = inside === "" ? "." : inside.startsWith("..") ? full : inside;
+  }
+  return asked;
+}
+
 /** Has the host run one of its own tools; partial output arrives while it runs. */
 export async function hostTool(name, cwd, callId, params, signal, onUpdate, extra) {
   const channel = openChannel((partial) => onUpdate?.(partial), `tool:${name}`);
   try {
-    return await action("tool.run", { name, cwd, callId, params: plain(params), channel, ...extra }, signal);
+    return await action("tool.run", { name, cwd, callId, params: forHost(name, cwd, params), channel, ...extra }, signal);
   } finally {
     closeChannel(channel);
   }
