@@ -18,12 +18,20 @@ export const now = typeof clock?.now === "function" ? () => clock.now() : () => 
 /** Facts that do not change while the engine lives. See HOST.md for the fields. */
 export const info = host.info();
 
+/** Numbers of errors as Linux has them. */
+const NUMBERS = {
+  EPERM: -1, ENOENT: -2, EIO: -5, EBADF: -9, EAGAIN: -11, ENOMEM: -12, EACCES: -13, EBUSY: -16, EEXIST: -17, EXDEV: -18, ENOTDIR: -20, EISDIR: -21, EINVAL: -22, EMFILE: -24, EFBIG: -27, ENOSPC: -28,
+  EROFS: -30, EPIPE: -32, ENAMETOOLONG: -36, ENOTEMPTY: -39, ELOOP: -40, EADDRINUSE: -98, EADDRNOTAVAIL: -99, ECONNRESET: -104, ETIMEDOUT: -110, ECONNREFUSED: -111, EHOSTUNREACH: -113,
+};
+
 /** An error that came from the embedder; `code` is its machine-readable kind. */
 export class HostError extends Error {
   constructor(problem) {
     super(problem.message ?? String(problem));
-    this.name = "HostError";
+    // To whoever catches it, it is an error of the system.
+    this.name = "Error";
     if (problem.code) this.code = problem.code;
+    if (Object.hasOwn(NUMBERS, problem.code)) this.errno = NUMBERS[problem.code];
     for (const key of ["errno", "syscall", "path", "dest"]) {
       if (problem[key] !== undefined) this[key] = problem[key];
     }

@@ -32,7 +32,7 @@ export const encodeText = (text, encoding) => coder(encoding)[0](text);
 
 export class Buffer extends Uint8Array {
   static from(value, encodingOrOffset, length) {
-    if (typeof value === "string") return wrap(encodeText(value, encodingOrOffset));
+    if (typeof value === "string" || value instanceof String) return wrap(encodeText(String(value), encodingOrOffset));
     if (value instanceof ArrayBuffer) return new Buffer(value, encodingOrOffset ?? 0, length ?? value.byteLength - (encodingOrOffset ?? 0));
     if (value && value.type === "Buffer" && Array.isArray(value.data)) return wrap(Uint8Array.from(value.data));
     if (value && typeof value === "object" && (typeof value.length === "number" || typeof value[Symbol.iterator] === "function")) {
@@ -154,6 +154,36 @@ export class Buffer extends Uint8Array {
     for (let i = size - 1; i >= 0; i--) value = value * 256 + this[offset + i];
     return value;
   }
+  readIntBE(offset, size) {
+    const value = this.readUIntBE(offset, size);
+    return value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
+  }
+  readIntLE(offset, size) {
+    const value = this.readUIntLE(offset, size);
+    return value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
+  }
+  writeUIntBE(value, offset, size) {
+    for (let i = size - 1, rest = value < 0 ? value + 2 ** (8 * size) : value; i >= 0; i--, rest = Math.floor(rest / 256)) this[offset + i] = rest % 256;
+    return offset + size;
+  }
+  writeUIntLE(value, offset, size) {
+    for (let i = 0, rest = value < 0 ? value + 2 ** (8 * size) : value; i < size; i++, rest = Math.floor(rest / 256)) this[offset + i] = rest % 256;
+    return offset + size;
+  }
+  writeIntBE(value, offset, size) {
+    return this.writeUIntBE(value, offset, size);
+  }
+  writeIntLE(value, offset, size) {
+    return this.writeUIntLE(value, offset, size);
+  }
+  swap32() {
+    for (let i = 0; i + 3 < this.length; i += 4) this.subarray(i, i + 4).reverse();
+    return this;
+  }
+  swap64() {
+    for (let i = 0; i + 7 < this.length; i += 8) this.subarray(i, i + 8).reverse();
+    return this;
+  }
   swap16() {
     for (let i = 0; i + 1 < this.length; i += 2) [this[i], this[i + 1]] = [this[i + 1], this[i]];
     return this;
@@ -162,6 +192,11 @@ export class Buffer extends Uint8Array {
     const shown = [...this.subarray(0, 50)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     return `<Buffer${shown ? ` ${shown}` : ""}${this.length > 50 ? ` ... ${this.length - 50} more bytes` : ""}>`;
   }
+}
+
+// Some copy what is enumerable, as Node's are.
+for (const name of Object.getOwnPropertyNames(Buffer)) {
+  if (typeof Buffer[name] === "function") Object.defineProperty(Buffer, name, { enumerable: true });
 }
 
 const wrap = (bytes) => new Buffer(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -35,7 +35,7 @@ export const subtle = {
   async importKey(format, data, algorithm, _extractable, usages) {
     const name = String(algorithm?.name ?? algorithm).toUpperCase();
     if (format !== "raw" || name !== "HMAC") throw unsupported(`crypto.subtle.importKey for ${name}`, "only raw HMAC keys are");
-    return { type: "secret", algorithm: { name, hash: algorithm.hash }, usages, bytes: bytesOf(data) };
+    return { type: "secret", algorithm: { name, hash: { name: String(algorithm.hash?.name ?? algorithm.hash) } }, usages, bytes: bytesOf(data) };
   },
   async sign(_algorithm, key, data) {
     const bytes = digest(key.algorithm.hash, data, key.bytes);

@@ -118,6 +118,15 @@ export class FormData {
   *entries() {
     for (const [name, value] of this.#list) yield [name, value];
   }
+  *keys() {
+    for (const [name] of this.#list) yield name;
+  }
+  *values() {
+    for (const [, value] of this.#list) yield value;
+  }
+  forEach(visit, self) {
+    for (const [name, value] of this.#list) visit.call(self, value, name, this);
+  }
   [Symbol.iterator]() {
     return this.entries();
   }
@@ -207,6 +216,35 @@ class Body {
   async json() {
     return JSON.parse(await this.text());
   }
+  /** Fields of a form, as it was written by an address's rules or in parts (RFC 7578). */
+  async formData() {
+    const type = this.headers.get("content-type") ?? "";
+    if (this.#source instanceof FormData) return this.#source;
+    const form = new FormData();
+    if (/^application\/x-www-form-urlencoded/i.test(type)) {
+      for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
+      return form;
+    }
+    const boundary = /^multipart\/form-data;.*boundary=(?:"([^"]+)"|([^;]+))/i.exec(type);
+    if (!boundary) throw new TypeError("Failed to parse body as FormData.");
+    const mark = `--${(boundary[1] ?? boundary[2]).trim()}`;
+    // Bytes as letters of the same numbers, so that places in both agree.
+    const bytes = await this.bytes();
+    const whole = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+    for (let at = whole.indexOf(mark); at >= 0; ) {
+      const next = whole.indexOf(mark, at + mark.length);
+      if (next < 0) break;
+      const head = whole.indexOf("\r\n\r\n", at);
+      const lines = utf8Decode(bytes.subarray(at + mark.length, head)).split("\r\n");
+      const value = bytes.slice(head + 4, next - 2);
+      const name = /name="([^"]*)"/i.exec(lines.find((line) => /^content-disposition:/i.test(line)) ?? "")?.[1];
+      const file = /filename="([^"]*)"/i.exec(lines.join("\n"))?.[1];
+      const kind = /^content-type:\s*(.*)$/im.exec(lines.join("\n"))?.[1];
+      if (name !== undefined) form.append(name, file === undefined ? utf8Decode(value) : new File([value], file, { type: kind ?? "application/octet-stream" }));
+      at = next;
+    }
+    return form;
+  }
   async blob() {
     return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" });
   }
@@ -257,6 +295,9 @@ export class Response extends Body {
     const headers = new Headers(init.headers);
     if (!headers.has("content-type")) headers.set("content-type", "application/json");
     return new Response(JSON.stringify(value), { ...init, headers });
+  }
+  static redirect(url, status = 302) {
+    return new Response(null, { status, headers: { location: new URL(url).href } });
   }
   static error() {
     return new Response(null, { status: 0 });

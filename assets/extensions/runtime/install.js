@@ -59,7 +59,13 @@ const IF_MISSING = { DOMException, atob, btoa, performance };
 const define = (name, value) =>
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 
-for (const [name, value] of Object.entries(ALWAYS)) define(name, value);
+for (const [name, value] of Object.entries(ALWAYS)) {
+  define(name, value);
+  // Libraries tell these apart by what `Object.prototype.toString` calls them.
+  if (typeof value === "function" && value.prototype && /^[A-Z]/.test(name) && name !== "Buffer" && !(Symbol.toStringTag in value.prototype)) {
+    Object.defineProperty(value.prototype, Symbol.toStringTag, { value: name, configurable: true });
+  }
+}
 for (const [name, value] of Object.entries(IF_MISSING)) if (globalThis[name] === undefined) define(name, value);
 // An engine's own `performance` may know the time and nothing else.
 for (const [name, value] of Object.entries(performance)) {
@@ -78,7 +84,18 @@ Object.preventExtensions(Object.prototype);
 // would take the guards of the others away. Objects of one's own can still have methods of these names.
 const iteratorOf = (iterable) => Object.getPrototypeOf(iterable[Symbol.iterator]());
 const iterators = [iteratorOf([]), iteratorOf(new Map()), iteratorOf(new Set()), Object.getPrototypeOf(iteratorOf([]))];
-for (const { prototype } of [Array, Map, Set, WeakMap, Promise]) Object.freeze(prototype);
+for (const Kind of [Array, Map, Set, WeakMap, Promise]) {
+  // A class of one's own that is a function sets this on what it inherits from here; what is frozen could not be covered so.
+  Object.defineProperty(Kind.prototype, "constructor", {
+    get: () => Kind,
+    set(value) {
+      if (this === Kind.prototype) throw new TypeError("'constructor' is read-only");
+      Object.defineProperty(this, "constructor", { value, writable: true, enumerable: true, configurable: true });
+    },
+    configurable: true,
+  });
+  Object.freeze(Kind.prototype);
+}
 for (const prototype of iterators) Object.freeze(prototype);
 
 export { performance };

@@ -38,8 +38,9 @@ export function formatNumber(value, options = {}) {
     }
   }
   const compact = options.notation === "compact";
-  const least = options.minimumFractionDigits ?? (money ? 2 : 0);
-  const usual = money ? 2 : percent ? 0 : compact ? (size < 10 ? 1 : 0) : 3;
+  const coins = money && ["JPY", "KRW", "VND", "CLP"].includes(options.currency) ? 0 : 2;
+  const least = options.minimumFractionDigits ?? (money ? coins : 0);
+  const usual = money ? coins : percent ? 0 : compact ? (size < 10 ? 1 : 0) : 3;
   const most = options.maximumFractionDigits ?? Math.max(least, usual);
   let text;
   if (size === Infinity) text = "∞";
@@ -50,8 +51,24 @@ export function formatNumber(value, options = {}) {
   text = (options.useGrouping === false ? padded : group(padded)) + (part ? `.${part}` : "") + unit;
   if (money) text = (CURRENCY[options.currency] ?? `${options.currency} `) + text;
   if (percent) text += "%";
+  if (style === "unit") text += unitOf(options, text === "1");
   const negative = number < 0 || Object.is(number, -0);
   return `${negative ? "-" : options.signDisplay === "always" ? "+" : ""}${text}`;
+}
+
+// Units as English has them: short, and narrow; others by their names.
+const SHORT_UNITS = {
+  second: ["sec", "s"], minute: ["min", "m"], hour: ["hr", "h"], day: ["day", "d"], week: ["wk", "w"], month: ["mth", "m"], year: ["yr", "y"], millisecond: ["ms", "ms"], byte: ["byte", "B"],
+  kilobyte: ["kB", "kB"], megabyte: ["MB", "MB"], gigabyte: ["GB", "GB"], terabyte: ["TB", "TB"], bit: ["bit", "bit"], percent: ["%", "%"], kilometer: ["km", "km"], meter: ["m", "m"], celsius: ["°C", "°C"],
+};
+const COUNTED = ["day", "week", "month", "year"];
+
+function unitOf({ unit, unitDisplay = "short" }, isOne) {
+  const name = String(unit);
+  if (unitDisplay === "long") return ` ${name}${isOne ? "" : "s"}`;
+  const [short, narrow] = SHORT_UNITS[name] ?? [name, name];
+  if (unitDisplay === "narrow" || /[%°]/.test(short)) return narrow;
+  return ` ${short}${!isOne && COUNTED.includes(name) ? "s" : ""}`;
 }
 
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
@@ -320,9 +337,17 @@ class ListFormat {
   }
 }
 
+const NEAR = { day: ["yesterday", "today", "tomorrow"], hour: [, "this hour"], minute: [, "this minute"], second: [, "now"] };
+
 class RelativeTimeFormat {
+  #auto;
+  constructor(_locale, options = {}) {
+    this.#auto = options?.numeric === "auto";
+  }
   format(value, unit) {
     const name = String(unit).replace(/s$/, "");
+    const near = this.#auto && [-1, 0, 1].includes(value) ? (NEAR[name] ?? [`last ${name}`, `this ${name}`, `next ${name}`])[value + 1] : undefined;
+    if (near !== undefined) return near;
     const size = Math.abs(value);
     const text = `${formatNumber(size)} ${name}${size === 1 ? "" : "s"}`;
     return value < 0 || Object.is(value, -0) ? `${text} ago` : `in ${text}`;
@@ -332,7 +357,7 @@ class RelativeTimeFormat {
 // These may be called without `new`.
 const callable = (Kind) => new Proxy(Kind, { apply: (_target, _self, args) => new Kind(...args) });
 
-export const Intl = { NumberFormat: callable(NumberFormat), DateTimeFormat: callable(DateTimeFormat), Segmenter, Collator, PluralRules, ListFormat, RelativeTimeFormat };
+export const Intl = { NumberFormat: callable(NumberFormat), DateTimeFormat: callable(DateTimeFormat), Segmenter, Collator: callable(Collator), PluralRules, ListFormat, RelativeTimeFormat };
 for (const Kind of Object.values(Intl)) Object.assign(Kind, locales);
 Intl.getCanonicalLocales = (list) => [].concat(list ?? []);
 

@@ -103,6 +103,25 @@ export function nameStacks() {
     set: given.set,
     configurable: true,
   });
+  // What V8's frames answer besides; libraries ask without looking whether they may.
+  Error.prepareStackTrace = (_error, sites) => sites;
+  const [site] = given.get.call(new Error("")) ?? [];
+  if (site) {
+    const answers = {
+      isEval: () => false, isToplevel: () => true, isAsync: () => false, isPromiseAll: () => false, getPromiseIndex: () => null, getTypeName: () => null, getMethodName: () => null,
+      getEvalOrigin: () => undefined, getThis: () => undefined, getScriptHash: () => "", getPosition: () => 0, getEnclosingLineNumber: () => null, getEnclosingColumnNumber: () => null,
+      getScriptNameOrSourceURL() {
+        return this.getFileName();
+      },
+      toString() {
+        return frameOf(this).slice("    at ".length);
+      },
+    };
+    const proto = Object.getPrototypeOf(site);
+    for (const [name, value] of Object.entries(answers)) {
+      if (!(name in proto) || name === "toString") Object.defineProperty(proto, name, { value, writable: true, configurable: true });
+    }
+  }
   Error.prepareStackTrace = prepare;
   const capture = Error.captureStackTrace;
   if (typeof capture !== "function") return;

@@ -26,13 +26,34 @@ export class AsyncLocalStorage {
   disable() {
     this.#store = undefined;
   }
+  static bind(work) {
+    return work;
+  }
+  static snapshot() {
+    return (work, ...args) => work(...args);
+  }
 }
 export class AsyncResource {
+  constructor(type) {
+    this.type = type;
+  }
   runInAsyncScope(work, self, ...args) {
     return work.apply(self, args);
   }
-  static bind(work) {
-    return work;
+  bind(work, self) {
+    return self === undefined ? work : work.bind(self);
+  }
+  static bind(work, _type, self) {
+    return self === undefined ? work : work.bind(self);
+  }
+  emitDestroy() {
+    return this;
+  }
+  asyncId() {
+    return 0;
+  }
+  triggerAsyncId() {
+    return 0;
   }
 }
 export const executionAsyncId = () => 0;

@@ -33,7 +33,7 @@ function failure(problem, spec) {
 }
 
 // What nobody reads is kept up to this many bytes; what a program prints beyond it is lost.
-const MOST_UNREAD = 8 << 20;
+const MOST_UNREAD = 64 << 20;
 
 function keep(stream, data) {
   if (!stream || stream.destroyed) return;
@@ -81,8 +81,7 @@ export class ChildProcess extends EventEmitter {
     else signal?.addEventListener("abort", stop, { once: true });
   }
   #fail(error) {
-    this.stdout?.push(null);
-    this.stderr?.push(null);
+    for (const stream of [this.stdin, this.stdout, this.stderr]) stream?.destroy();
     closeChannel(this.#channel);
     this.exitCode = -2;
     this.emit("error", error);
@@ -102,6 +101,7 @@ export class ChildProcess extends EventEmitter {
         this.exitCode = event.signal ? null : event.code;
         this.signalCode = event.signal ?? null;
         closeChannel(this.#channel);
+        this.stdin?.destroy();
         this.emit("exit", this.exitCode, this.signalCode);
         // `close` comes after the last data was handed out, as listeners of both rely on.
         const open = [this.stdout, this.stderr].filter((stream) => stream && stream.listenerCount("data") > 0);

@@ -85,11 +85,18 @@ export const createPrivateKey = refused("createPrivateKey");
 export const createPublicKey = refused("createPublicKey");
 export const sign = refused("sign");
 export const verify = refused("verify");
+/** Keys as objects are not offered: nothing is one. */
+export class KeyObject {
+  constructor() {
+    throw unsupported("crypto.KeyObject");
+  }
+}
+export const constants = Object.freeze({ RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_PKCS1_PSS_PADDING: 6 });
 export { webcrypto, subtle, randomUUID, getRandomValues };
 // Names of the real module that are not implemented.
 export const {
-  Certificate, Cipher, Cipheriv, Decipher, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH, Hmac, KeyObject, Sign, Verify,
-  X509Certificate, checkPrime, checkPrimeSync, constants, createDiffieHellman, createDiffieHellmanGroup, createECDH, createSecretKey,
+  Certificate, Cipher, Cipheriv, Decipher, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH, Hmac, Sign, Verify,
+  X509Certificate, checkPrime, checkPrimeSync, createDiffieHellman, createDiffieHellmanGroup, createECDH, createSecretKey,
   diffieHellman, generateKey, generateKeyPair, generateKeySync, generatePrime, generatePrimeSync, getCipherInfo, getCiphers, getCurves,
   getDiffieHellman, getFips, hkdf, hkdfSync, privateDecrypt, privateEncrypt, publicDecrypt, publicEncrypt, randomFill, secureHeapUsed,
   setEngine, setFips,
@@ -97,5 +104,5 @@ export const {
 export default {
   createHash, createHmac, hash, getHashes, randomBytes, randomInt, randomFillSync, timingSafeEqual, createCipheriv, createDecipheriv, createSign,
   createVerify, pbkdf2, pbkdf2Sync, scrypt, scryptSync, generateKeyPairSync, createPrivateKey, createPublicKey, sign, verify, webcrypto, subtle,
-  randomUUID, getRandomValues,
+  randomUUID, getRandomValues, KeyObject, constants,
 };

@@ -12,6 +12,9 @@ function table(emitter) {
   return emitter[TABLE];
 }
 
+const MOST = new WeakMap();
+export const errorMonitor = Symbol("events.errorMonitor");
+
 export function EventEmitter() {}
 
 function add(emitter, name, listener, once, first) {
@@ -43,7 +46,9 @@ const methods = {
   off(name, listener) {
     const list = table(this).get(name) ?? [];
     const at = list.findLastIndex((entry) => entry.listener === listener);
-    if (at >= 0) table(this).set(name, list.toSpliced(at, 1));
+    if (at < 0) return this;
+    table(this).set(name, list.toSpliced(at, 1));
+    if (name !== "removeListener" && (table(this).get("removeListener")?.length ?? 0) > 0) this.emit("removeListener", name, listener);
     return this;
   },
   removeAllListeners(name) {
@@ -53,6 +58,7 @@ const methods = {
   },
   emit(name, ...args) {
     const list = table(this).get(name) ?? [];
+    if (name === "error") for (const { listener } of table(this).get(errorMonitor) ?? []) listener.apply(this, args);
     if (list.length === 0) {
       if (name !== "error") return false;
       throw args[0] instanceof Error ? args[0] : new Error(`Unhandled error. (${String(args[0])})`);
@@ -75,17 +81,18 @@ const methods = {
   eventNames() {
     return [...table(this)].filter(([, list]) => list.length > 0).map(([name]) => name);
   },
-  setMaxListeners() {
+  setMaxListeners(most) {
+    MOST.set(this, most);
     return this;
   },
   getMaxListeners() {
-    return EventEmitter.defaultMaxListeners;
+    return MOST.get(this) ?? EventEmitter.defaultMaxListeners;
   },
 };
 methods.addListener = methods.on;
 methods.removeListener = methods.off;
 for (const [name, value] of Object.entries(methods)) {
-  Object.defineProperty(EventEmitter.prototype, name, { value, writable: true, configurable: true });
+  Object.defineProperty(EventEmitter.prototype, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
 export function once(emitter, name, options = {}) {
@@ -138,7 +145,6 @@ export async function* on(emitter, name, options = {}) {
 }
 
 export const defaultMaxListeners = 10;
-export const errorMonitor = Symbol("events.errorMonitor");
 export const captureRejectionSymbol = Symbol.for("nodejs.rejection");
 export const listenerCount = (emitter, name) => emitter.listenerCount(name);
 export const getEventListeners = (emitter, name) => emitter.listeners?.(name) ?? [];

@@ -40,6 +40,26 @@ export const readlink = later(readlinkSync);
 export const symlink = later(symlinkSync);
 export const chmod = later(chmodSync);
 export const utimes = later(utimesSync);
+export const chown = later(chownSync);
+export const link = later(linkSync);
+export const truncate = later(truncateSync);
+export const fstat = later(fstatSync);
+export const fsync = later(fsyncSync);
+export const fdatasync = later(fdatasyncSync);
+export const ftruncate = later(ftruncateSync);
+/** These tell the bytes, too. */
+const withBytes = (work) => (...args) => {
+  const done = args.pop();
+  let [count, error] = [0, null];
+  try {
+    count = work(...args);
+  } catch (problem) {
+    error = problem;
+  }
+  globalThis.setTimeout(() => done(error, count, args[1]), 0);
+};
+export const read = withBytes(readSync);
+export const write = withBytes(writeSync);
 const open_ = later(openSync);
 export const close = later(closeSync);
 export const exists = (path, done) => done(existsSync(path));
@@ -50,13 +70,13 @@ const api = {
   rmdirSync, rmSync, unlinkSync, renameSync, copyFileSync, symlinkSync, linkSync, readlinkSync, chmodSync, chownSync, utimesSync, truncateSync,
   accessSync, realpathSync, statSync, lstatSync, readdirSync, cpSync, globSync, openSync, closeSync, fsyncSync, fdatasyncSync, readSync, writeSync,
   fstatSync, ftruncateSync, watch, watchFile, unwatchFile, createReadStream, createWriteStream, readFile, writeFile, appendFile, mkdir, mkdtemp,
-  readdir, stat, lstat, rm, rmdir, unlink, rename, copyFile, cp, access, realpath, readlink, symlink, chmod, utimes, open: open_, close, exists,
+  readdir, stat, lstat, rm, rmdir, unlink, rename, copyFile, cp, access, realpath, readlink, symlink, chmod, utimes, open: open_, close, exists, chown, link, truncate, fstat, fsync, fdatasync, ftruncate, read, write,
 };
 export { open_ as open };
 // Names of the real module that are not implemented.
 export const {
-  Dir, FileReadStream, FileWriteStream, ReadStream, WriteStream, _toUnixTimestamp, chown, fchmod, fchmodSync, fchown, fchownSync,
-  fdatasync, fstat, fsync, ftruncate, futimes, futimesSync, lchmod, lchmodSync, lchown, lchownSync, link, lutimes, lutimesSync, openAsBlob,
-  opendir, opendirSync, read, readv, readvSync, statfs, statfsSync, truncate, write, writev, writevSync,
+  Dir, FileReadStream, FileWriteStream, ReadStream, WriteStream, _toUnixTimestamp, fchmod, fchmodSync, fchown, fchownSync,
+  futimes, futimesSync, lchmod, lchmodSync, lchown, lchownSync, lutimes, lutimesSync, openAsBlob,
+  opendir, opendirSync, readv, readvSync, statfs, statfsSync, writev, writevSync,
 } = withStubs("node:fs");
 export default api;

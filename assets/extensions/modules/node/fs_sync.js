@@ -329,6 +329,18 @@ export function createReadStream(path, options) {
     },
   });
   stream.path = path;
+  // A file that is not there is told of, whether or not anybody reads.
+  Promise.resolve().then(() => {
+    if (sent || stream.destroyed) return;
+    try {
+      accessSync(path, constants.R_OK);
+      stream.emit("open", -1);
+      stream.emit("ready");
+    } catch (error) {
+      error.syscall = "open";
+      stream.destroy(error);
+    }
+  });
   return stream;
 }
 
@@ -352,5 +364,18 @@ export function createWriteStream(path, options) {
     },
   });
   stream.path = path;
+  // The file is there before anything is written.
+  Promise.resolve().then(() => {
+    if (stream.destroyed) return;
+    try {
+      if (append) appendFileSync(path, "");
+      else if (first) writeFileSync(path, "");
+      first = false;
+      stream.emit("open", -1);
+      stream.emit("ready");
+    } catch (error) {
+      stream.destroy(error);
+    }
+  });
   return stream;
 }

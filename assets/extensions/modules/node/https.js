@@ -1,7 +1,7 @@
 // node:https: requests over the same client as `fetch`. Servers would need keys and certificates, which are not offered.
 
 import { withStubs } from "../stubs.js";
-import { Agent as HttpAgent, ClientRequest } from "./http.js";
+import { Agent as HttpAgent, ClientRequest } from "./http_client.js";
 
 export class Agent extends HttpAgent {
   constructor(options = {}) {

@@ -78,7 +78,9 @@ const later = (work) => Promise.resolve().then(work);
 function failure(problem, syscall, place = {}) {
   const code = problem.code ?? "EIO";
   const where = place.port === undefined ? "" : ` ${place.host ?? "127.0.0.1"}:${place.port}`;
-  const error = coded(Error, code, `${syscall} ${code}: ${problem.message}${where}`);
+  // What the system says is known by its code.
+  const why = /\(os error \d+\)$/.test(problem.message) ? "" : `: ${problem.message}`;
+  const error = coded(Error, code, `${syscall} ${code}${why}${where}`);
   return Object.assign(error, { errno: problem.errno ?? -1, syscall, ...(where && { address: place.host, port: place.port }) });
 }
 

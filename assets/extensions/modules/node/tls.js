@@ -1,13 +1,19 @@
-// node:tls is not available; see absent.js.
+// node:tls: connections over TLS of one's own are not offered; see absent.js. `fetch` and node:https have them.
 
 import { absentModule } from "./absent.js";
+import { Socket } from "./net.js";
 
 const absent = absentModule("node:tls", "use fetch");
+/** Libraries make one as they load, to look at it. */
+export class TLSSocket extends Socket {
+  encrypted = true;
+  authorized = false;
+}
+export const rootCertificates = Object.freeze([]);
+export const DEFAULT_MIN_VERSION = "TLSv1.2";
+export const DEFAULT_MAX_VERSION = "TLSv1.3";
 export const {
-  connect, createServer,
+  CLIENT_RENEG_LIMIT, CLIENT_RENEG_WINDOW, DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE, SecureContext, Server, checkServerIdentity, connect, convertALPNProtocols,
+  createSecureContext, createSecurePair, createServer, getCiphers,
 } = absent;
-export const {
-  CLIENT_RENEG_LIMIT, CLIENT_RENEG_WINDOW, DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE, DEFAULT_MAX_VERSION, DEFAULT_MIN_VERSION, SecureContext,
-  Server, TLSSocket, checkServerIdentity, convertALPNProtocols, createSecureContext, createSecurePair, getCiphers, rootCertificates,
-} = absent;
-export default absent;
+export default new Proxy({ TLSSocket, rootCertificates, DEFAULT_MIN_VERSION, DEFAULT_MAX_VERSION }, { get: (own, name) => (Object.hasOwn(own, name) ? own[name] : absent[name]) });

@@ -31,8 +31,16 @@ export function parse(text, withQuery = false) {
 }
 
 export const format = (url) =>
-  typeof url === "string" ? url : url.href ?? `${url.protocol ?? ""}${url.slashes === false ? "" : "//"}${url.host ?? url.hostname ?? ""}${url.pathname ?? ""}${url.search ?? ""}${url.hash ?? ""}`;
-export const resolve = (from, to) => new URL(to, from).href;
+  typeof url === "string" ? url : url.href ?? `${url.protocol ?? ""}${url.slashes === false ? "" : "//"}${url.host ?? `${url.hostname ?? ""}${url.port ? `:${url.port}` : ""}`}${url.pathname ?? ""}${url.search ?? queryOf(url)}${url.hash ?? ""}`;
+const queryOf = ({ query }) => {
+  const text = typeof query === "string" ? query : query ? new URLSearchParams(query).toString() : "";
+  return text && `?${text}`;
+};
+/** An address as seen from another, both of which may be without a host. */
+export function resolve(from, to) {
+  const url = new URL(to, new URL(from, "relative://none"));
+  return url.protocol === "relative:" ? url.pathname + url.search + url.hash : url.href;
+}
 export const domainToASCII = (name) => name.toLowerCase();
 export const domainToUnicode = (name) => name.toLowerCase();
 export const urlToHttpOptions = (url) => ({ protocol: url.protocol, hostname: url.hostname, port: url.port, path: url.pathname + url.search, href: url.href });
