@@ -257,3 +257,29 @@ fn no_socket_opens_while_somebody_only_looks() {
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("told: EACCES") && !out.contains("told: listens"), "{out}{err}");
 }
+
+/// What libraries look at as they load, or call in the way of before classes.
+const OLD_WAYS: &str = r#"
+const stream: any = await import("node:stream");
+const util: any = await import("node:util");
+const tls: any = await import("node:tls");
+function Upper(this: any, options: any) { stream.Transform.call(this, options); }
+util.inherits(Upper, stream.Transform);
+Upper.prototype._transform = function (chunk: any, _encoding: any, done: any) { done(null, String(chunk).toUpperCase()); };
+const upper = new (Upper as any)();
+upper.end("loud");
+const loud = await upper.toArray();
+const slow = new stream.Readable({ read(this: any) { this.push("abcdef"); this.push(null); } });
+const pieces: string[] = [];
+slow.on("readable", () => { for (let piece = slow.read(4); piece !== null; piece = slow.read(4)) pieces.push(String(piece)); });
+await new Promise((resolve) => slow.on("end", resolve));
+const piped = await stream.promises.pipeline(["a", "b"], async function* (source: any) { for await (const x of source) yield x + "!"; }, async (source: any) => { let all = ""; for await (const x of source) all += x; return all; });
+return [String(loud), upper instanceof stream.Writable, upper._writableState.finished, pieces, piped, typeof new tls.TLSSocket(new stream.PassThrough())._handle._parentWrap.constructor,
+  Object.prototype.toString.call(new URLSearchParams())];"#;
+
+#[test]
+fn streams_serve_libraries_of_before_classes() {
+    let told = said(OLD_WAYS, "");
+    let expected = json!(["LOUD", true, true, ["abcd", "ef"], "a!b!", "function", "[object URLSearchParams]"]);
+    assert_eq!(told, expected);
+}

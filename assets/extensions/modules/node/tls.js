@@ -2,12 +2,15 @@
 
 import { absentModule } from "./absent.js";
 import { Socket } from "./net.js";
+import { Duplex } from "./stream.js";
 
 const absent = absentModule("node:tls", "use fetch");
-/** Libraries make one as they load, to look at it. */
+/** Libraries make one as they load, to look at it: at what it would wrap a stream in, too. */
+class WrappedStream extends Duplex {}
 export class TLSSocket extends Socket {
   encrypted = true;
   authorized = false;
+  _handle = { _parentWrap: new WrappedStream() };
 }
 export const rootCertificates = Object.freeze([]);
 export const DEFAULT_MIN_VERSION = "TLSv1.2";
