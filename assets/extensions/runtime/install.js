@@ -84,8 +84,10 @@ Object.preventExtensions(Object.prototype);
 // would take the guards of the others away. Objects of one's own can still have methods of these names.
 const iteratorOf = (iterable) => Object.getPrototypeOf(iterable[Symbol.iterator]());
 const iterators = [iteratorOf([]), iteratorOf(new Map()), iteratorOf(new Set()), Object.getPrototypeOf(iteratorOf([]))];
-for (const Kind of [Array, Map, Set, WeakMap, Promise]) {
-  // A class of one's own that is a function sets this on what it inherits from here; what is frozen could not be covered so.
+for (const { prototype } of [Array, Promise]) Object.freeze(prototype);
+for (const Kind of [Map, Set, WeakMap]) {
+  // A class of one's own that is a function sets this on what it inherits from here; what is frozen could not be covered so. Not of
+  // lists and promises, whose constructors the engine reads with each of their methods and waits.
   Object.defineProperty(Kind.prototype, "constructor", {
     get: () => Kind,
     set(value) {
