@@ -1,6 +1,6 @@
 //! What extensions reach: hosts that the person named by `fetch`, and models of providers that they register.
 
-use crate::support::scripted_project::Project;
+use crate::support::scripted_project::{Project, extension_returns};
 use crate::support::{terminal, wire_server};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -69,25 +69,9 @@ fn answer(mut stream: TcpStream, port: u16, heads: &Mutex<Vec<String>>) {
     };
 }
 
-/// What `body` says in the place of a prompt, where these hosts may be reached.
+/// What `body` comes to, where `base` is the address of a server.
 fn said(body: &str, hosts: &str, base: &str) -> Value {
-    let project = Project::new("");
-    let extension = format!(
-        "const base = {};\nexport default (pi: any) => {{ pi.on('input', async () => {{
-  let told: any;
-  try {{ told = await (async () => {{ {body} }})(); }} catch (error: any) {{ told = `${{error.name}}: ${{error.message}}: ${{error.cause?.message}}`; }}
-  return {{ action: 'transform', text: JSON.stringify(told) }};
-}}); }};",
-        Value::from(base)
-    );
-    project.write(".ai/extensions/e.ts", &extension);
-    let project = project.trusted();
-    let mut run = project.home.levain(&["run", "--json", "--model", &project.model, "hello"]);
-    let (code, out, err) = terminal::output(run.env("LEVAIN_EXTENSION_HOSTS", hosts));
-    assert_eq!(code, 0, "{out}{err}");
-    let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
-    let prompt = project.event(line["thread_id"].as_str().unwrap(), "cognition_in");
-    serde_json::from_str(prompt["text"].as_str().unwrap()).unwrap_or_else(|_| prompt["text"].clone())
+    extension_returns(&format!("const base = {}; {body}", Value::from(base)), hosts)
 }
 
 #[test]

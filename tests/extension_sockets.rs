@@ -1,33 +1,13 @@
 //! Servers and sockets of extensions: `node:http` and `node:net`, where the person named this machine. What is expected is what
 //! the same programs come to on Node 20.
 
-use crate::support::scripted_project::Project;
+use crate::support::scripted_project::{Project, extension_returns};
 use crate::support::terminal;
-use serde_json::{Value, json};
-
-/// What `body` says in the place of a prompt, where these hosts may be reached.
-fn said(body: &str, hosts: &str) -> Value {
-    let project = Project::new("");
-    let extension = format!(
-        "export default (pi: any) => {{ pi.on('input', async () => {{
-  let told: any;
-  try {{ told = await (async () => {{ {body} }})(); }} catch (error: any) {{ told = `${{error.code}}: ${{error.message}}`; }}
-  return {{ action: 'transform', text: JSON.stringify(told) }};
-}}); }};"
-    );
-    project.write(".ai/extensions/e.ts", &extension);
-    let project = project.trusted();
-    let mut run = project.home.levain(&["run", "--json", "--model", &project.model, "hello"]);
-    let (code, out, err) = terminal::output(run.env("LEVAIN_EXTENSION_HOSTS", hosts));
-    assert_eq!(code, 0, "{out}{err}");
-    let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
-    let prompt = project.event(line["thread_id"].as_str().unwrap(), "cognition_in");
-    serde_json::from_str(prompt["text"].as_str().unwrap()).unwrap_or_else(|_| prompt["text"].clone())
-}
+use serde_json::json;
 
 #[test]
 fn an_extension_serves_pages_and_asks_for_them() {
-    let told = said(
+    let told = extension_returns(
         r#"
 const http = await import("node:http");
 const seen = [];
@@ -109,7 +89,7 @@ return [told, seen, address, family, port > 0, isOpen, server.listening, server.
 
 #[test]
 fn requests_are_read_strictly_and_connections_can_be_taken_over() {
-    let told = said(
+    let told = extension_returns(
         r#"
 const net = await import("node:net");
 const http = await import("node:http");
@@ -170,7 +150,7 @@ return told;"#,
 
 #[test]
 fn sockets_carry_both_ways_and_tell_what_went_wrong() {
-    let told = said(
+    let told = extension_returns(
         r#"
 const net = await import("node:net");
 const told = [];
@@ -229,7 +209,7 @@ return [await at(undefined), await at("0.0.0.0"), await at("192.0.2.1"), reached
 
 #[test]
 fn nobody_listens_or_connects_where_the_person_did_not_say_so() {
-    let told = said(LISTEN, "*");
+    let told = extension_returns(LISTEN, "*");
     let may =
         "extensions may not listen on this machine: name localhost in extension_hosts of your config.toml to allow it";
     let alone = "extensions listen on this machine alone, so at localhost and not at `192.0.2.1`";
@@ -238,7 +218,7 @@ fn nobody_listens_or_connects_where_the_person_did_not_say_so() {
     let text = |at: usize| told[at].as_str().unwrap_or_default();
     assert!(text(0).contains(may) && text(1).contains(may), "{told}");
     assert!(text(2).contains(alone) && text(3).contains(private), "{told}");
-    let told = said(LISTEN, "localhost");
+    let told = extension_returns(LISTEN, "localhost");
     assert_eq!([&told[0], &told[1]], ["127.0.0.1", "127.0.0.1"], "other machines do not get there");
     assert!(told[2].as_str().unwrap_or_default().contains(alone), "{told}");
 }
@@ -279,7 +259,7 @@ return [String(loud), upper instanceof stream.Writable, upper._writableState.fin
 
 #[test]
 fn streams_serve_libraries_of_before_classes() {
-    let told = said(OLD_WAYS, "");
+    let told = extension_returns(OLD_WAYS, "");
     let expected = json!(["LOUD", true, true, ["abcd", "ef"], "a!b!", "function", "[object URLSearchParams]"]);
     assert_eq!(told, expected);
 }

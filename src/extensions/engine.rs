@@ -17,6 +17,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
+use tokio::task::AbortHandle;
 
 /// Bytes of the thread's stack: the engine's own limit, and what Rust needs between.
 const THREAD_STACK: usize = 8 << 20;
@@ -142,11 +143,13 @@ impl Engine {
     /// Ends the sockets of extensions: whoever comes after them may want the same ports.
     pub async fn close_sockets(&self) {
         let (reply, done) = oneshot::channel();
-        if self.send(Message::CloseSockets(reply)).is_ok() {
-            let _gone = done.await;
+        if self.send(Message::CloseSockets(reply)).is_err() {
+            return;
         }
-        // What was ended goes when it is looked at next.
-        tokio::task::yield_now().await;
+        let Ok(ending) = done.await else { return };
+        while !ending.iter().all(AbortHandle::is_finished) {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Tells something that nobody waits for: a function of the JavaScript side by its name in `HOST.md`. What is told is taken in

@@ -6,7 +6,7 @@ mod handlers;
 
 use self::handlers::Reusable;
 use super::files;
-use super::host::{self, PROCESS, READING, Settled};
+use super::host::{self, Act, PROCESS, READING, Settled};
 use super::message::{AWAKE, Lost, Message, soon};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::outside::Asker;
@@ -148,8 +148,7 @@ impl EventLoop {
                     self.failed(told);
                 }
                 Ok(Message::CloseSockets(reply)) => {
-                    self.realm.host.borrow().end_acts(|act| act.stays);
-                    let _gone = reply.send(());
+                    let _gone = reply.send(self.realm.host.borrow().end_acts(Act::is_socket));
                 }
                 Ok(Message::Lost) => {}
                 Err(RecvTimeoutError::Timeout) => {
@@ -219,7 +218,7 @@ impl EventLoop {
         let open: Vec<u64> = {
             let host = self.realm.host.borrow();
             let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
-            host.end_acts(|act| Some(act.owner) == owner && !act.stays);
+            host.end_acts(|act| Some(act.owner) == owner && !act.is_socket());
             host.attended.iter().filter(|(_, of)| Some(**of) == owner).map(|(component, _)| *component).collect()
         };
         for component in open {

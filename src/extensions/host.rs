@@ -8,7 +8,7 @@ use super::message::Message;
 use super::outcome::{Line, Said};
 use super::outside::{Asker, Refusal};
 use super::plain::Plain;
-use super::program::{Orders, talk_of};
+use super::program::{Orders, Peer, talk_of};
 use super::settings::Settings;
 use super::watch::Watched;
 use super::zlib;
@@ -86,10 +86,28 @@ pub(super) struct Act {
     pub(super) task: AbortHandle,
     /// Takes the answer.
     pub(super) resolve: Option<Persistent<Function<'static>>>,
-    /// What is said to it, where it is a program or a socket.
-    pub(super) orders: Option<Orders>,
-    /// It is no part of the call in which it began: a socket.
-    pub(super) stays: bool,
+    /// With whom it talks, where it is a program or a socket.
+    peer: Option<Peer>,
+}
+
+impl Act {
+    /// A socket is no part of the call in which it began.
+    pub(super) fn is_socket(&self) -> bool {
+        matches!(self.peer, Some(Peer::Socket(_)))
+    }
+
+    fn orders(&self) -> Option<&Orders> {
+        self.peer.as_ref().map(|(Peer::Program(orders) | Peer::Socket(orders))| orders)
+    }
+
+    /// A connection that is destroyed waits for nothing that was to be written; a process is asked to end.
+    fn kill(&self, signal: &str) -> bool {
+        if self.is_socket() && signal == "SIGKILL" {
+            self.task.abort();
+            return true;
+        }
+        self.orders().is_some_and(|orders| orders.signal(signal))
+    }
 }
 
 /// Where answers go that take time, and what waits for them.
@@ -123,7 +141,7 @@ pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> 
 }
 
 /// The functions that answer at once, and those that promise.
-const AT_ONCE: [&str; 28] = [
+const AT_ONCE: [&str; 29] = [
     "info",
     "log",
     "report",
@@ -146,6 +164,7 @@ const AT_ONCE: [&str; 28] = [
     "spawnKill",
     "spawnSync",
     "socket",
+    "socketFlow",
     "signal",
     "stdout",
     "module",
@@ -221,11 +240,10 @@ impl Host {
         Asker { path: self.files.get(&owner).cloned(), preview }
     }
 
-    /// Ends what is done for an extension.
-    pub(super) fn end_acts(&self, is_its: impl Fn(&Act) -> bool) {
-        for act in self.acts.values().filter(|act| is_its(act)) {
-            act.task.abort();
-        }
+    /// Ends what is done for an extension: what was ended so, which is over once it is polled again.
+    pub(super) fn end_acts(&self, is_its: impl Fn(&Act) -> bool) -> Vec<AbortHandle> {
+        let ended = self.acts.values().filter(|act| is_its(act)).map(|act| act.task.clone());
+        ended.inspect(AbortHandle::abort).collect()
     }
 
     fn answer(&mut self, name: &str, arguments: &[Plain]) -> Plain {
@@ -275,27 +293,15 @@ impl Host {
             "spawnSync" => self.spawn_sync(at(0), at(1)),
             "socket" => self.socket(at(0), at(1), at(2)),
             "signal" => self.signal(at(1), at(2)),
-            "spawnWrite" | "spawnKill" => {
+            "spawnWrite" | "spawnKill" | "socketFlow" => {
                 let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
-                // A connection that is destroyed waits for nothing that was to be written; a process is asked to end.
-                let orders = act.and_then(|act| act.orders.as_ref());
-                if let Some(act) = act.filter(|act| act.stays && name == "spawnKill") {
-                    let flow = |flows| orders.is_some_and(|orders| orders.flow(flows));
-                    match text(1) {
-                        "SIGSTOP" => return Plain::Bool(flow(false)),
-                        "SIGCONT" => return Plain::Bool(flow(true)),
-                        "SIGKILL" => {
-                            act.task.abort();
-                            return Plain::Bool(true);
-                        }
-                        _ => {}
-                    }
-                }
-                Plain::Bool(orders.is_some_and(|orders| match (name, at(1)) {
-                    ("spawnKill", signal) => orders.signal(signal.text().unwrap_or_default()),
-                    (_, Plain::Bytes(bytes)) => orders.write(bytes),
-                    _ => orders.close(),
-                }))
+                let order = |order: &dyn Fn(&Orders) -> bool| act.and_then(Act::orders).is_some_and(order);
+                Plain::Bool(match (name, at(1)) {
+                    ("spawnKill", signal) => act.is_some_and(|act| act.kill(signal.text().unwrap_or_default())),
+                    ("socketFlow", flows) => order(&|orders| orders.flow(flows.is_true())),
+                    (_, Plain::Bytes(bytes)) => order(&|orders| orders.write(bytes)),
+                    _ => order(&Orders::close),
+                })
             }
             "call" => self.call(at(0), text(1), at(2)),
             "cancel" => {
@@ -382,7 +388,7 @@ impl Host {
         runtime: &Handle,
         (owner, number): (u64, u64),
         act: Waiting<'static, std::result::Result<serde_json::Value, Refusal>>,
-        orders: Option<(Orders, bool)>,
+        peer: Option<Peer>,
     ) {
         let messages = self.settled.messages.clone();
         let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
@@ -390,8 +396,7 @@ impl Host {
             let mut done = done;
             done.answer = Some(act.await);
         });
-        let (orders, stays) = orders.map_or((None, false), |(orders, stays)| (Some(orders), stays));
-        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None, orders, stays });
+        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None, peer });
     }
 
     /// Starts a process, which is told of on the channel: what it prints, as it prints it, then that it is over.
@@ -403,7 +408,7 @@ impl Host {
         let owner = channel(owner).unwrap_or_default();
         let (orders, talk) = talk_of(to, self.settled.messages.clone());
         let act = outside.spawn(self.asker(owner), spec.clone().into(), talk);
-        self.go_on(&runtime, (owner, to | PROCESS), act, Some((orders, false)));
+        self.go_on(&runtime, (owner, to | PROCESS), act, Some(Peer::Program(orders)));
         fine(Plain::map([("id", whole_number(to)), ("pid", whole_number(FIRST_PID + to))]))
     }
 
@@ -419,7 +424,7 @@ impl Host {
         };
         let (orders, talk) = talk_of(to, self.settled.messages.clone());
         let act = outside.socket(asker, spec.clone().into(), talk);
-        self.go_on(&runtime, (owner, to | PROCESS), act, Some((orders, true)));
+        self.go_on(&runtime, (owner, to | PROCESS), act, Some(Peer::Socket(orders)));
         fine(Plain::map([("id", whole_number(to))]))
     }
 
@@ -430,7 +435,7 @@ impl Host {
         let name = signal.text().map_or_else(|| signal.number().unwrap_or_default().to_string(), str::to_owned);
         let no_such = || refused("ESRCH", "kill ESRCH");
         if let Some(number) = u64::try_from(pid).ok().and_then(|pid| pid.checked_sub(FIRST_PID)) {
-            let orders = self.acts.get(&(number | PROCESS)).and_then(|act| act.orders.as_ref());
+            let orders = self.acts.get(&(number | PROCESS)).and_then(Act::orders);
             return if orders.is_some_and(|orders| orders.signal(&name)) { fine(Plain::Nothing) } else { no_such() };
         }
         if name != "0" {

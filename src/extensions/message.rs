@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::task::AbortHandle;
 
 /// Set when nobody waits for something any more.
 pub(super) type Lost = Arc<AtomicBool>;
@@ -59,8 +60,8 @@ pub(super) enum Message {
     Printed(u64, Plain, OwnedSemaphorePermit),
     /// A file that is watched has changed, by the channel that is told.
     Changed(u64, Change),
-    /// Sockets end; told when they do.
-    CloseSockets(oneshot::Sender<()>),
+    /// Sockets end: what ends.
+    CloseSockets(oneshot::Sender<Vec<AbortHandle>>),
     /// Somebody no longer waits for what they asked.
     Lost,
     /// Nobody wants anything of it any more.

@@ -16,14 +16,21 @@ const MOST_WAITING: usize = 16 << 20;
 /// Pieces of what one program printed that wait for the engine, at most.
 const MOST_PIECES: usize = 8;
 
-/// What an extension says to a program of its own.
+/// What an extension says to a program of its own, or over a socket.
 #[derive(Debug)]
 pub(super) struct Orders {
     orders: UnboundedSender<Order>,
     room: Arc<Semaphore>,
 }
 
-/// Both ends of a program whose news are for this channel.
+/// With whom an extension talks.
+#[derive(Debug)]
+pub(super) enum Peer {
+    Program(Orders),
+    Socket(Orders),
+}
+
+/// Both ends of a program or a socket whose news are for this channel.
 pub(super) fn talk_of(channel: u64, messages: Sender<Message>) -> (Orders, Talk) {
     let (orders, mut to_it) = unbounded_channel();
     let pieces = Arc::new(Semaphore::new(MOST_PIECES));
@@ -32,7 +39,7 @@ pub(super) fn talk_of(channel: u64, messages: Sender<Message>) -> (Orders, Talk)
         let kind = match printed {
             Printed::Output => "stdout",
             Printed::Errors => "stderr",
-            Printed::Told => "told",
+            Printed::State => "state",
         };
         let piece = Plain::map([("type", Plain::Text(kind.to_owned())), ("data", Plain::Bytes(bytes))]);
         Box::pin(async move {
@@ -64,8 +71,7 @@ impl Orders {
 
     /// Whether more of what comes over a socket is wanted.
     pub(super) fn flow(&self, flows: bool) -> bool {
-        let signal = if flows { Signal::CONT } else { Signal::STOP };
-        self.orders.send(Order::Signal(signal)).is_ok()
+        self.orders.send(Order::Flow(flows)).is_ok()
     }
 
     /// False where it has ended, or gets no such signal.

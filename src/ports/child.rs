@@ -18,6 +18,8 @@ pub enum Order {
     /// There is no more to read.
     Close,
     Signal(Signal),
+    /// Whether more of what comes over a socket is to be read. Programs are not told.
+    Flow(bool),
 }
 
 /// What is heard.
@@ -27,7 +29,7 @@ pub enum Printed {
     Output,
     Errors,
     /// How a socket stands, in JSON.
-    Told,
+    State,
 }
 
 /// Told what it prints, as it prints it. As long as this waits nothing more is read, so that the program waits, too.

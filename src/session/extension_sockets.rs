@@ -8,7 +8,6 @@ use crate::ports::child::{Hears, Order, Printed, Talk};
 use crate::ports::tools::Waiting;
 use crate::tools::request::Hosts;
 use futures_util::{Stream, StreamExt as _};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -134,7 +133,7 @@ async fn connect(
     for address in addresses {
         match tokio::time::timeout(LONGEST, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                (talk.hears)(Printed::Told, both_ends(&stream)).await;
+                (talk.hears)(Printed::State, both_ends(&stream).to_string().into_bytes()).await;
                 return carry(stream, talk, room).await;
             }
             Ok(Err(error)) => last = failed(&error),
@@ -169,7 +168,7 @@ async fn listen(
     }
     let listener = TcpListener::bind((at, port)).await.map_err(|error| failed(&error))?;
     let local = listener.local_addr().map_err(|error| failed(&error))?;
-    (talk.hears)(Printed::Told, json!({"local": place(local)}).to_string().into_bytes()).await;
+    (talk.hears)(Printed::State, json!({"local": place(local)}).to_string().into_bytes()).await;
     let mut own = OfServer { taken, numbers: Vec::new() };
     loop {
         let next = async {
@@ -180,14 +179,14 @@ async fn listen(
         };
         tokio::select! {
             order = talk.orders.next() => match order {
-                Some(Order::Write(..)) => {}
+                Some(Order::Write(..) | Order::Flow(_)) => {}
                 None | Some(Order::Close | Order::Signal(_)) => return Ok(json!({})),
             },
             come = next => match come {
                 Ok((stream, room)) => {
-                    let mut told: Value = serde_json::from_slice(&both_ends(&stream)).unwrap_or_default();
+                    let mut told = both_ends(&stream);
                     told["accepted"] = own.keep(stream, room).into();
-                    (talk.hears)(Printed::Told, told.to_string().into_bytes()).await;
+                    (talk.hears)(Printed::State, told.to_string().into_bytes()).await;
                 }
                 // What came was gone already, or there is no room; both pass.
                 Err(_passing) => tokio::time::sleep(PAUSE).await,
@@ -224,15 +223,12 @@ async fn carry(stream: TcpStream, talk: Talk, room: OwnedSemaphorePermit) -> Res
     come_to.map(|()| json!({})).map_err(|error| failed(&error))
 }
 
-/// Whether an order ends a connection at once, once all before it was written; those that stop and go on with reading do not.
+/// Whether an order ends a connection, once all before it was written. Those that stop and go on with reading are done here.
 fn ends(order: &Order, flow: &watch::Sender<bool>) -> bool {
-    match order {
-        Order::Write(..) | Order::Close => return false,
-        Order::Signal(Signal::STOP) => flow.send_replace(false),
-        Order::Signal(Signal::CONT) => flow.send_replace(true),
-        Order::Signal(_) => return true,
-    };
-    false
+    if let Order::Flow(flows) = order {
+        flow.send_replace(*flows);
+    }
+    matches!(order, Order::Signal(_))
 }
 
 async fn read(mut from: OwnedReadHalf, hears: Hears, mut flows: watch::Receiver<bool>) -> Result<(), Error> {
@@ -242,7 +238,7 @@ async fn read(mut from: OwnedReadHalf, hears: Hears, mut flows: watch::Receiver<
         drop(flows.wait_for(|flows| *flows).await);
         let length = from.read(&mut piece).await?;
         let Some(come) = piece.get(..length).filter(|come| !come.is_empty()) else {
-            hears(Printed::Told, json!({"end": true}).to_string().into_bytes()).await;
+            hears(Printed::State, json!({"end": true}).to_string().into_bytes()).await;
             return Ok(());
         };
         hears(Printed::Output, come.to_vec()).await;
@@ -264,7 +260,7 @@ async fn write(
                 return Ok(Some((orders, flow)));
             }
             Some(order) if !ends(&order, &flow) => {}
-            None | Some(Order::Signal(_)) => return Ok(None),
+            None | Some(Order::Signal(_) | Order::Flow(_)) => return Ok(None),
         }
     }
 }
@@ -274,9 +270,9 @@ fn place(address: SocketAddr) -> Value {
 }
 
 /// Both ends of a connection, as they are told.
-fn both_ends(stream: &TcpStream) -> Vec<u8> {
+fn both_ends(stream: &TcpStream) -> Value {
     let told = |address: Result<SocketAddr, Error>| address.map_or_else(|_gone| json!({}), place);
-    json!({"local": told(stream.local_addr()), "remote": told(stream.peer_addr())}).to_string().into_bytes()
+    json!({"local": told(stream.local_addr()), "remote": told(stream.peer_addr())})
 }
 
 /// As Node calls it.

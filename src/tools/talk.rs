@@ -65,6 +65,7 @@ impl Program {
                     Some(Order::Signal(signal)) => running.signal(signal),
                     Some(Order::Write(bytes, room)) => drop(to_it.send(Some((bytes, room)))),
                     Some(Order::Close) => drop(to_it.send(None)),
+                    Some(Order::Flow(_)) => {}
                     None => listens = false,
                 },
                 gate = written(writing.as_mut()), if writing.is_some() => {

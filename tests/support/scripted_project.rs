@@ -124,3 +124,23 @@ pub fn calls_bash(command: &str) -> Vec<Value> {
         json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": command}}}]}),
     ]
 }
+
+/// What the body of an extension's function comes to, or what it throws, where these hosts may be reached.
+pub fn extension_returns(body: &str, hosts: &str) -> Value {
+    let project = Project::new("");
+    let extension = format!(
+        "export default (pi: any) => {{ pi.on('input', async () => {{
+  let told: any;
+  try {{ told = await (async () => {{ {body} }})(); }} catch (error: any) {{ told = `${{error.name}}: ${{error.message}}: ${{error.cause?.message}}`; }}
+  return {{ action: 'transform', text: JSON.stringify(told) }};
+}}); }};"
+    );
+    project.write(".ai/extensions/e.ts", &extension);
+    let project = project.trusted();
+    let mut run = project.home.levain(&["run", "--json", "--model", &project.model, "hello"]);
+    let (code, out, err) = output(run.env("LEVAIN_EXTENSION_HOSTS", hosts));
+    assert_eq!(code, 0, "{out}{err}");
+    let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let prompt = project.event(line["thread_id"].as_str().unwrap(), "cognition_in");
+    serde_json::from_str(prompt["text"].as_str().unwrap()).unwrap_or_else(|_| prompt["text"].clone())
+}

@@ -10,6 +10,8 @@ import { sessionManager, writableSession } from "./session.js";
 import { signalFor, turnSignal } from "./signals.js";
 import { makeUi } from "./ui.js";
 
+export const isProjectTrusted = () => ask("project.trusted") ?? false;
+
 // The calls that need nothing of the single context, made once: a context is made for every handler.
 const CALLS = {
   isIdle: () => Boolean(ask("run.idle")),
@@ -19,7 +21,7 @@ const CALLS = {
   getContextUsage: () => ask("run.usage") ?? undefined,
   getSystemPrompt: () => ask("run.systemPrompt") ?? "",
   getSystemPromptOptions: () => ask("run.systemPromptOptions") ?? {},
-  isProjectTrusted: () => ask("project.trusted") ?? true,
+  isProjectTrusted,
 };
 
 const compactFor = (extension) => (options = {}) => {
@@ -44,7 +46,7 @@ export function contextFor(extension, data = {}) {
 /** Own, enumerable getters, so that copies by spreading work; each is asked when it is read. */
 function makeContext(extension, data) {
   extension.compact ??= compactFor(extension);
-  const { isIdle, abort, hasPendingMessages, shutdown, getContextUsage, getSystemPrompt, getSystemPromptOptions, isProjectTrusted } = CALLS;
+  const { isIdle, abort, hasPendingMessages, shutdown, getContextUsage, getSystemPrompt, getSystemPromptOptions } = CALLS;
   return {
     get ui() {
       return (extension.ui ??= makeUi(extension));

@@ -3,7 +3,7 @@
 // The engine has no locale data. Segmenter asks the host for grapheme clusters and words; the rest
 // writes the en-US form whatever locale is named. Dates use the engine's local time, or that of a zone the host knows.
 
-import { host } from "./bridge.js";
+import { host, info } from "./bridge.js";
 
 const group = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -194,13 +194,13 @@ function dateParts(date, options, wanted, locale) {
   }
   const parts = row(sections, order?.before ?? (want.month === "long" && !order ? " at " : ", "));
   if (want.timeZoneName) {
-    const here = zone ?? zoneAt(localZone(), date.getTime());
+    const here = zone ?? zoneAt(localZone, date.getTime());
     parts.push(literal(sections.length > 1 || want.hour ? " " : ", "), ...part("timeZoneName", zoneName(want.timeZoneName, here)));
   }
   return parts;
 }
 
-const localZone = () => host.info().timeZone ?? "UTC";
+const localZone = info.timeZone ?? "UTC";
 
 export function formatDate(date, options = {}, wanted = "both", locale = undefined) {
   return Number.isNaN(date.getTime()) ? "Invalid Date" : joined(dateParts(date, options, wanted, locale));
@@ -250,7 +250,7 @@ class DateTimeFormat {
     return first === last ? first : `${first} – ${last}`;
   }
   resolvedOptions() {
-    return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: localZone(), ...this.#options };
+    return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: localZone, ...this.#options };
   }
 }
 

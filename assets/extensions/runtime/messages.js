@@ -66,19 +66,15 @@ export class MessagePort extends EventTarget {
     this.start();
   }
   on(name, listener) {
-    const heard = (event) => listener(event.data);
-    this.#listeners.set(listener, heard);
-    this.addEventListener(name, heard);
-    if (name === "message") this.start();
-    return this;
+    return this.#hear(name, listener, {});
   }
   once(name, listener) {
-    const heard = (event) => {
-      this.removeEventListener(name, heard);
-      listener(event.data);
-    };
+    return this.#hear(name, listener, { once: true });
+  }
+  #hear(name, listener, options) {
+    const heard = (event) => listener(event.data);
     this.#listeners.set(listener, heard);
-    this.addEventListener(name, heard);
+    this.addEventListener(name, heard, options);
     if (name === "message") this.start();
     return this;
   }

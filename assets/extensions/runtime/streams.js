@@ -30,25 +30,24 @@ function deferred() {
 const soon = (work) => Promise.resolve().then(work);
 
 // What only the classes here do to each other.
-const { read, cancel, release, finish } = { read: Symbol("read"), cancel: Symbol("cancel"), release: Symbol("release"), finish: Symbol("finish") };
+const { read, cancel, release } = { read: Symbol("read"), cancel: Symbol("cancel"), release: Symbol("release") };
 
 export class ReadableStreamDefaultController {
-  #stream;
-  constructor(stream) {
-    this.#stream = stream;
+  #of;
+  constructor(of) {
+    this.#of = of;
   }
   get desiredSize() {
-    return this.#stream[finish]("size");
+    return this.#of.room();
   }
   enqueue(chunk) {
-    this.#stream[finish]("chunk", chunk);
+    this.#of.enqueue(chunk);
   }
   close() {
-    if (this.desiredSize === null || this.#stream[finish]("is closed")) throw new TypeError("Invalid state: Controller is already closed");
-    this.#stream[finish]("closed");
+    this.#of.close();
   }
   error(reason) {
-    this.#stream[finish]("failed", reason);
+    this.#of.failed(reason);
   }
 }
 
@@ -70,36 +69,45 @@ export class ReadableStream {
   constructor(source = {}, strategy = {}) {
     this.#source = source ?? {};
     this.#strategy = { highWaterMark: strategy?.highWaterMark ?? (this.#source.type === "bytes" ? 0 : 1), size: strategy?.size?.bind(strategy) ?? (() => 1) };
-    this.#controller = new ReadableStreamDefaultController(this);
+    this.#controller = new ReadableStreamDefaultController({
+      room: () => (this.#state === "failed" ? null : this.#state === "open" ? this.#strategy.highWaterMark - this.#size : 0),
+      enqueue: (chunk) => this.#enqueue(chunk),
+      close: () => this.#close(),
+      failed: (reason) => this.#failed(reason),
+    });
     const begun = this.#source.start?.(this.#controller);
     soon(() => begun).then(
       () => {
         this.#started = true;
         this.#pull();
       },
-      (error) => this[finish]("failed", error),
+      (error) => this.#failed(error),
     );
   }
 
-  [finish](what, value) {
-    if (what === "size") return this.#state === "failed" ? null : this.#state === "open" ? this.#strategy.highWaterMark - this.#size : 0;
-    if (what === "is closed") return this.#state !== "open";
-    if (what === "chunk") {
-      if (this.#state !== "open") throw new TypeError("Invalid state: Controller is already closed");
-      const reader = this.#waiting.shift();
-      if (reader) reader.resolve({ value, done: false });
-      else {
-        const size = this.#strategy.size(value);
-        this.#queue.push({ value, size });
-        this.#size += size;
-      }
-      return this.#pull();
+  #mustBeOpen() {
+    if (this.#state !== "open") throw new TypeError("Invalid state: Controller is already closed");
+  }
+  #enqueue(value) {
+    this.#mustBeOpen();
+    const reader = this.#waiting.shift();
+    if (reader) reader.resolve({ value, done: false });
+    else {
+      const size = this.#strategy.size(value);
+      this.#queue.push({ value, size });
+      this.#size += size;
     }
-    if (this.#state !== "open" && !(what === "failed" && this.#state === "closing")) return undefined;
-    this.#error = value;
-    this.#state = what === "closed" && this.#queue.length > 0 ? "closing" : what;
-    if (what === "failed") this.#queue = [];
-    return this.#settle();
+    this.#pull();
+  }
+  #close() {
+    this.#mustBeOpen();
+    this.#state = this.#queue.length > 0 ? "closing" : "closed";
+    this.#settle();
+  }
+  #failed(reason) {
+    if (this.#state !== "open" && this.#state !== "closing") return;
+    [this.#error, this.#state, this.#queue] = [reason, "failed", []];
+    this.#settle();
   }
 
   /** Tells whoever waits that it is over. */
@@ -129,7 +137,7 @@ export class ReadableStream {
           this.#pull();
         }
       },
-      (error) => this[finish]("failed", error),
+      (error) => this.#failed(error),
     );
   }
 
@@ -218,46 +226,48 @@ export class ReadableStream {
     if (this.locked) throw new TypeError("Invalid state: ReadableStream is locked");
     const writer = writable.getWriter();
     const reader = this.getReader();
-    let last = Promise.resolve();
-    let isOver = false;
-    const stop = () => {
-      isOver = true;
-      if (!preventAbort) writer.abort(signal.reason).catch(() => {});
-      if (!preventCancel) reader.cancel(signal.reason).catch(() => {});
+    // How the pipe ended before its source did: by its signal, or by its writer, also while nothing comes.
+    let ended;
+    const end = (reason, aborts) => {
+      if (ended) return;
+      const aborted = aborts && !preventAbort ? writer.abort(reason) : undefined;
+      // Whoever waits for more hears of it either way.
+      const cancelled = preventCancel ? reader.releaseLock() : reader.cancel(reason);
+      ended = { reason, settled: Promise.allSettled([aborted, cancelled]) };
     };
+    const stop = () => end(signal.reason, true);
     if (signal?.aborted) stop();
     else signal?.addEventListener("abort", stop, { once: true });
+    writer.closed.then(() => end(new TypeError("Invalid state: Destination WritableStream is closed"), false), (error) => end(error, false));
+    let last = Promise.resolve();
     try {
       for (;;) {
-        if (isOver) throw signal.reason;
         await writer.ready;
-        // A writer that fails while nothing comes ends the pipe, too.
-        const { value, done, gone } = await Promise.race([reader.read(), writer.closed.then(() => ({ done: true, gone: true }))]);
-        if (isOver) throw signal.reason;
-        if (gone) {
-          const closed = new TypeError("Invalid state: Destination WritableStream is closed");
-          if (!preventCancel) await reader.cancel(closed);
-          throw closed;
-        }
-        if (done) break;
+        const { value, done } = await reader.read();
+        if (ended || done) break;
         last = writer.write(value);
         last.catch(() => {});
       }
-      await last;
-      if (!preventClose) await writer.close();
-    } catch (error) {
-      const failed = await settledNow(writer.closed);
-      if (failed?.reason !== undefined || failed?.isRejected) {
-        if (!preventCancel && !isOver) await reader.cancel(failed.reason).catch(() => {});
-        throw failed.reason;
+      if (!ended) {
+        await last;
+        if (!preventClose) await writer.close();
+        return;
       }
-      if (!preventAbort && !isOver) await writer.abort(error).catch(() => {});
-      throw error;
+    } catch (error) {
+      // A writer that failed says so a moment later.
+      await soon(() => {});
+      if (!ended) {
+        if (!preventAbort) await writer.abort(error).catch(() => {});
+        throw error;
+      }
     } finally {
+      ended ??= {};
       signal?.removeEventListener("abort", stop);
+      await ended.settled;
       reader.releaseLock();
       writer.releaseLock();
     }
+    throw ended.reason;
   }
 
   async *values({ preventCancel } = {}) {
@@ -294,9 +304,6 @@ export class ReadableStream {
     }, { highWaterMark: 0 });
   }
 }
-
-/** What a promise has come to by now; undefined where that is nothing. */
-const settledNow = (promise) => Promise.race([promise.then(() => ({ isRejected: false }), (reason) => ({ reason, isRejected: true })), soon(() => {}).then(() => undefined)]);
 
 export class ReadableStreamDefaultReader {
   #stream;

@@ -557,22 +557,12 @@ export declare class CustomEditor extends Editor {
   onAction(action: string, handler: () => void): void;
 }
 /** Sessions in memory, and in files of pi's form where a folder is named. */
-export declare class SessionManager implements ReadonlySessionManager {
+export interface SessionManager extends ReadonlySessionManager {}
+export declare class SessionManager {
   static inMemory(cwd?: string): SessionManager;
   static create(cwd: string, sessionDir?: string): SessionManager;
   static open(path: string, sessionDir?: string, cwd?: string): SessionManager;
   static list(): Promise<any[]>;
-  getCwd(): string;
-  getSessionDir(): string;
-  getSessionId(): string;
-  getSessionFile(): string | undefined;
-  getSessionName(): string | undefined;
-  getLeafId(): string | null;
-  getLeafEntry(): SessionEntry | undefined;
-  getEntry(id: string): SessionEntry | undefined;
-  getLabel(id: string): string | undefined;
-  getBranch(fromId?: string): SessionEntry[];
-  getEntries(): SessionEntry[];
   buildSessionContext(): { messages: AgentMessage[]; thinkingLevel: string; model: { provider: string; modelId: string } | null };
 }
 /** An extension made in place, for an agent session alone. */

@@ -1,4 +1,4 @@
-//! Insertion a request together: the plan is made once, what holds now is looked at before each call.
+//! Putting a request together: the plan is made once, what holds now is looked at before each call.
 
 use super::Audience;
 use super::prepare_error::PrepareError;

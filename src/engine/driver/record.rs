@@ -1,4 +1,4 @@
-//! Insertion events into the log, and waiting while the store cannot take them.
+//! Putting events into the log, and waiting while the store cannot take them.
 //!
 //! Nothing follows from an event that is not in the log: it is not applied, not told and not acknowledged, and one after
 //! which something costs money or cannot be taken back has to be on disk first. Where that fails, the thread stands still

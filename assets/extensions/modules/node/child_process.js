@@ -36,9 +36,7 @@ function failure(problem, spec) {
 const MOST_UNREAD = 64 << 20;
 
 function keep(stream, data) {
-  if (!stream || stream.destroyed) return;
-  const unread = stream.readState.queue.reduce((sum, piece) => sum + piece.length, 0);
-  if (unread + data.length <= MOST_UNREAD) stream.push(data);
+  if (stream && !stream.destroyed && stream.readableLength + data.length <= MOST_UNREAD) stream.push(data);
 }
 
 export class ChildProcess extends EventEmitter {

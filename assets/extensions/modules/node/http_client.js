@@ -7,7 +7,7 @@ import { coded, unsupported } from "../../runtime/errors.js";
 import { EventEmitter } from "./events.js";
 import { IncomingMessage, OutgoingMessage, maxHeaderSize } from "./http_messages.js";
 import { headersOf } from "./http_parser.js";
-import { Socket } from "./net.js";
+import { Socket, acceptsAll } from "./net.js";
 
 export class Agent extends EventEmitter {
   constructor(options = {}) {
@@ -52,21 +52,6 @@ class HostSocket extends EventEmitter {
     this.#request.setTimeout(ms);
     return this;
   }
-  setNoDelay() {
-    return this;
-  }
-  setKeepAlive() {
-    return this;
-  }
-  ref() {
-    return this;
-  }
-  unref() {
-    return this;
-  }
-  end() {
-    return this;
-  }
   address() {
     return {};
   }
@@ -75,6 +60,7 @@ class HostSocket extends EventEmitter {
     return this;
   }
 }
+acceptsAll(HostSocket, ["setNoDelay", "setKeepAlive", "ref", "unref", "end"]);
 
 export class ClientRequest extends OutgoingMessage {
   #url;

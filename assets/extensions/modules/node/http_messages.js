@@ -18,10 +18,13 @@ export const STATUS_CODES = Object.freeze({
   511: "Network Authentication Required",
 });
 export const METHODS = Object.freeze(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
+/** Bytes of a head, at most. */
 export const maxHeaderSize = 16 << 10;
+/** What methods and names of headers are made of (RFC 9110, 5.6.2). */
+export const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 export function validateHeaderName(name) {
-  if (typeof name !== "string" || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
+  if (typeof name !== "string" || !TOKEN.test(name)) {
     throw coded(TypeError, "ERR_INVALID_HTTP_TOKEN", `Header name must be a valid HTTP token ["${name}"]`);
   }
 }

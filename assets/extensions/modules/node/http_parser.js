@@ -4,10 +4,9 @@
 // beside chunks, spaces before a colon and folded lines are refused.
 
 import { asBuffer } from "../../runtime/buffer.js";
+import { TOKEN, maxHeaderSize } from "./http_messages.js";
 
-const LARGEST_HEAD = 16 << 10;
 const LARGEST_CHUNK = 0x7fffffff;
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** Fields that stand once: Node keeps the first. */
 const ONCE = new Set([
@@ -106,7 +105,7 @@ export class RequestParser {
   #line() {
     const at = this.#rest.indexOf("\r\n");
     if (at < 0) {
-      if (this.#rest.length > LARGEST_HEAD) throw refused(431, "a line is too long");
+      if (this.#rest.length > maxHeaderSize) throw refused(431, "a line is too long");
       return undefined;
     }
     const line = this.#rest.subarray(0, at).toString("latin1");
@@ -158,12 +157,12 @@ export class RequestParser {
     // Empty lines before a request are passed over.
     while (this.#rest[0] === 13 && this.#rest[1] === 10) this.#rest = this.#rest.subarray(2);
     const end = this.#rest.indexOf("\r\n\r\n");
-    if ((end < 0 ? this.#rest.length : end) > LARGEST_HEAD) throw refused(431, "the head is too long");
+    if ((end < 0 ? this.#rest.length : end) > maxHeaderSize) throw refused(431, "the head is too long");
     if (end < 0) return false;
     const [first, ...lines] = this.#rest.subarray(0, end).toString("latin1").split("\r\n");
     this.#rest = this.#rest.subarray(end + 4);
-    const parts = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+) HTTP\/(1\.[01])$/.exec(first);
-    if (!parts) throw refused(400, "the first line is no request");
+    const parts = /^(\S+) ([\x21-\x7e\x80-\xff]+) HTTP\/(1\.[01])$/.exec(first);
+    if (!parts || !TOKEN.test(parts[1])) throw refused(400, "the first line is no request");
     const raw = fieldsOf(lines);
     const length = lengthOf(raw);
     this.#left = length === "chunked" ? 0 : length;

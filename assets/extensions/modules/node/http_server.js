@@ -5,6 +5,7 @@ import { coded } from "../../runtime/errors.js";
 import { IncomingMessage, OutgoingMessage, STATUS_CODES, validateHeaderName, validateHeaderValue } from "./http_messages.js";
 import { ParseError, RequestParser, headersOf } from "./http_parser.js";
 import { Server as NetServer } from "./net.js";
+import { dropUnread } from "./stream_classes.js";
 
 const BODILESS = [204, 304];
 
@@ -152,7 +153,7 @@ function serve(server, socket) {
     if (!req.complete) {
       // What is left of its body is read by nobody.
       req.isDropped = true;
-      req.readState.queue.length = 0;
+      dropUnread(req);
       return socket.resume();
     }
     arm(server.keepAliveTimeout, late);
@@ -197,7 +198,7 @@ function serve(server, socket) {
     onBody: (bytes) => {
       if (req.isDropped || req.destroyed) return;
       req.push(bytes);
-      if (req.readState.queue.reduce((sum, piece) => sum + piece.length, 0) >= ENOUGH) socket.pause();
+      if (req.readableLength >= ENOUGH) socket.pause();
     },
     onEnd: () => {
       req.complete = true;

@@ -71,8 +71,17 @@ function number(address, kind) {
   return value;
 }
 
-
 const later = (work) => Promise.resolve().then(work);
+
+/** Gives a class methods that change nothing here: what they steer is the host's. */
+export function acceptsAll(Kind, names) {
+  for (const name of names) {
+    const value = function () {
+      return this;
+    };
+    Object.defineProperty(Kind.prototype, name, { value, writable: true, configurable: true });
+  }
+}
 
 /** An error as the system calls of Node name it. */
 function failure(problem, syscall, place = {}) {
@@ -156,7 +165,7 @@ export class Socket extends Duplex {
   }
   #receive(event) {
     this.#touch();
-    if (event.type === "told") {
+    if (event.type === "state") {
       const told = JSON.parse(utf8Decode(event.data));
       if (told.remote) {
         this.#connected(told);
@@ -169,28 +178,22 @@ export class Socket extends Duplex {
     } else if (event.type === "stdout") {
       this.bytesRead += event.data.length;
       this.push(event.data);
-      this.#hold();
+      if (this.readableLength >= ENOUGH) this.#hold(true);
     } else if (event.type === "error") this.#over(event.code === "CANCELLED" ? undefined : failure(event, this.#syscall, this.connecting ? this.#place : {}));
     else if (event.type === "exit") this.#over();
   }
   #ended() {
     this.push(null);
     // Where nothing is left to be read, nobody has to read for the connection to close.
-    const { queue } = this.readState;
-    if (queue.length === 0 && this.readableFlowing !== true) later(() => !this.allowHalfOpen && !this.writableEnded && this.end());
+    if (this.readableLength === 0 && this.readableFlowing !== true) later(() => !this.allowHalfOpen && !this.writableEnded && this.end());
   }
-  #unread() {
-    return this.readState.queue.reduce((sum, piece) => sum + piece.length, 0);
-  }
-  #hold() {
-    if (this.#isHeld || this.#isOver || this.#unread() < ENOUGH) return;
-    this.#isHeld = true;
-    host.spawnKill(this.#id, "SIGSTOP");
+  #hold(isHeld) {
+    if (this.#isHeld === isHeld || this.#isOver) return;
+    this.#isHeld = isHeld;
+    host.socketFlow(this.#id, !isHeld);
   }
   _read() {
-    if (!this.#isHeld || this.#isOver) return;
-    this.#isHeld = false;
-    host.spawnKill(this.#id, "SIGCONT");
+    this.#hold(false);
   }
   #over(error) {
     if (this.#isOver) return;
@@ -272,19 +275,8 @@ export class Socket extends Duplex {
     if (this.destroyed || this.pending) return "closed";
     return this.writableEnded ? "readOnly" : "open";
   }
-  setNoDelay() {
-    return this;
-  }
-  setKeepAlive() {
-    return this;
-  }
-  ref() {
-    return this;
-  }
-  unref() {
-    return this;
-  }
 }
+acceptsAll(Socket, ["setNoDelay", "setKeepAlive", "ref", "unref"]);
 
 export class Server extends EventEmitter {
   #channel;
@@ -316,7 +308,7 @@ export class Server extends EventEmitter {
     return this;
   }
   #receive(event) {
-    if (event.type === "told") {
+    if (event.type === "state") {
       const told = JSON.parse(utf8Decode(event.data));
       if (told.accepted === undefined) {
         this.#address = { address: told.local.address, family: family(told.local.address), port: told.local.port };
@@ -379,16 +371,11 @@ export class Server extends EventEmitter {
     later(() => done(null, this.#sockets.size));
     return this;
   }
-  ref() {
-    return this;
-  }
-  unref() {
-    return this;
-  }
   async [Symbol.asyncDispose ?? Symbol("asyncDispose")]() {
     await new Promise((resolve) => this.close(() => resolve()));
   }
 }
+acceptsAll(Server, ["ref", "unref"]);
 
 export class SocketAddress {
   constructor({ address = "127.0.0.1", port = 0, family: kind = "ipv4" } = {}) {

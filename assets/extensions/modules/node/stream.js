@@ -2,7 +2,8 @@
 
 import { withStubs } from "../stubs.js";
 import { decodeBytes } from "../../runtime/buffer.js";
-import { Duplex, PassThrough, Readable, Stream, Transform, Writable } from "./stream_classes.js";
+import { coded } from "../../runtime/errors.js";
+import { Duplex, MOST_BYTES, MOST_THINGS, PassThrough, Readable, Stream, Transform, Writable } from "./stream_classes.js";
 
 export { Duplex, PassThrough, Readable, Stream, Transform, Writable };
 
@@ -21,7 +22,7 @@ export function finished(stream, options, done) {
     if ((!reads || stream.readableEnded) && (!writes || stream.writableFinished)) finish();
   };
   const closed = () => {
-    if ((reads && !stream.readableEnded) || (writes && !stream.writableFinished)) finish(Object.assign(new Error("Premature close"), { code: "ERR_STREAM_PREMATURE_CLOSE" }));
+    if ((reads && !stream.readableEnded) || (writes && !stream.writableFinished)) finish(coded(Error, "ERR_STREAM_PREMATURE_CLOSE", "Premature close"));
     else finish();
   };
   stream.on("end", all);
@@ -41,10 +42,11 @@ export function finished(stream, options, done) {
   };
 }
 
+/** Streams, iterables and functions of them one into the next; the last argument is told what came of it. */
 export function pipeline(...parts) {
-  const done = typeof parts.at(-1) === "function" && parts.length > 1 && parts.flat().length > 1 && !isSource(parts) ? parts.pop() : () => {};
+  const done = parts.pop();
+  if (typeof done !== "function") throw coded(TypeError, "ERR_INVALID_ARG_TYPE", "the last argument of pipeline must be a function");
   const list = Array.isArray(parts[0]) && parts.length === 1 ? parts[0] : parts;
-  let value;
   const streams = [];
   let over = false;
   const finish = (error, result) => {
@@ -53,27 +55,23 @@ export function pipeline(...parts) {
     if (error) for (const stream of streams) stream.destroy?.();
     done(error ?? undefined, result);
   };
+  let before;
   for (const [i, part] of list.entries()) {
-    const isLast = i === list.length - 1;
-    let next = part;
-    if (typeof part === "function") {
-      const made = i === 0 ? part() : part(value);
-      if (isLast && typeof made?.then === "function" && !made[Symbol.asyncIterator]) {
-        made.then((result) => finish(undefined, result), finish);
-        return undefined;
-      }
-      next = Readable.from(made);
-    } else if (typeof part.pipe !== "function" && typeof part.write !== "function") next = Readable.from(part);
-    streams.push(next);
-    next.on("error", finish);
-    if (value && next !== value && typeof part !== "function") value.pipe(next);
-    value = next;
+    const isWork = typeof part === "function";
+    const made = isWork ? part(before) : part;
+    if (isWork && i === list.length - 1 && typeof made?.then === "function" && !made[Symbol.asyncIterator]) {
+      made.then((result) => finish(undefined, result), finish);
+      return undefined;
+    }
+    const stream = made instanceof Stream ? made : Readable.from(made);
+    streams.push(stream);
+    stream.on("error", finish);
+    if (before && !isWork) before.pipe(stream);
+    before = stream;
   }
-  if (value.writeState) value.on("finish", () => finish());
-  else value.on("end", () => finish());
-  return value;
+  finished(before, { readable: !before.writeState }, finish);
+  return before;
 }
-const isSource = (parts) => parts.length < 2;
 
 export const promises = {
   pipeline: (...parts) => {
@@ -94,7 +92,7 @@ export const text = async (stream) => {
   for await (const chunk of stream) whole += typeof chunk === "string" ? chunk : decodeBytes(chunk, "utf8");
   return whole;
 };
-export const getDefaultHighWaterMark = (objectMode) => (objectMode ? 16 : 65536);
+export const getDefaultHighWaterMark = (objectMode) => (objectMode ? MOST_THINGS : MOST_BYTES);
 export const setDefaultHighWaterMark = () => {};
 export const isReadable = (stream) => Boolean(stream?.readable && stream.readState && !stream.readableEnded && !stream.destroyed && !stream.errored);
 export const isWritable = (stream) => Boolean(stream?.writeState && !stream.writableEnded && !stream.destroyed);

@@ -7,6 +7,11 @@ import { EventEmitter } from "./events.js";
 import { asBuffer } from "../../runtime/buffer.js";
 import { StringDecoder } from "./string_decoder.js";
 
+/** So many bytes or things a source is asked for, and a stream holds where nobody says otherwise. */
+export const MOST_BYTES = 65536;
+export const MOST_THINGS = 16;
+const later = (work) => Promise.resolve().then(work);
+
 export function Stream() {}
 Object.setPrototypeOf(Stream, EventEmitter);
 Stream.prototype = Object.create(EventEmitter.prototype, { constructor: { value: Stream, writable: true, configurable: true } });
@@ -31,63 +36,88 @@ Stream.prototype.pipe = function (target, options) {
 function makeReadable(stream, options) {
   Object.assign(stream, { readable: true, destroyed: false, readableEnded: false, readableFlowing: null });
   const objectMode = Boolean(options.objectMode ?? options.readableObjectMode);
-  const state = { queue: [], ended: false, decoder: null, reading: false, scheduled: false, objectMode, most: options.highWaterMark ?? options.readableHighWaterMark ?? (objectMode ? 16 : 65536), isAsked: false, error: null, closed: false };
+  const most = options.highWaterMark ?? options.readableHighWaterMark ?? (objectMode ? MOST_THINGS : MOST_BYTES);
+  // `size` counts what waits in the queue: things, or bytes and letters.
+  const state = { queue: [], size: 0, ended: false, decoder: null, reading: false, scheduled: false, objectMode, most, isAsked: false, error: null, closed: false };
   Object.defineProperty(stream, "readState", { value: state, configurable: true });
   if (options.encoding) state.decoder = new StringDecoder(options.encoding);
   if (options.read) stream._read = options.read;
   if (options.destroy) stream._destroy = options.destroy;
 }
 
+const sizeOf = (state, item) => (state.objectMode ? 1 : item.length ?? 1);
+
+/** What came, as it is read: text where an encoding was named, else bytes. */
+function formed({ objectMode, decoder }, chunk, encoding) {
+  if (objectMode) return chunk;
+  if (typeof chunk === "string") return decoder ? chunk : globalThis.Buffer.from(chunk, encoding);
+  return decoder ? decoder.write(chunk) : chunk instanceof Uint8Array ? asBuffer(chunk) : chunk;
+}
+
+function put(state, chunk, encoding) {
+  const item = formed(state, chunk, encoding);
+  if (!state.objectMode && item.length === 0) return;
+  state.queue.push(item);
+  state.size += sizeOf(state, item);
+}
+
+function putLast(state) {
+  const rest = state.decoder?.end();
+  if (rest) put(state, rest);
+  state.ended = true;
+}
+
+function take(state) {
+  const item = state.queue.shift();
+  state.size -= sizeOf(state, item);
+  return item;
+}
+
+/** What waits is read by nobody any more. */
+export function dropUnread(stream) {
+  Object.assign(stream.readState, { queue: [], size: 0 });
+}
+
 const readableMethods = {
   _read() {},
-  push(chunk) {
+  push(chunk, encoding) {
     const state = this.readState;
-    if (chunk === null) state.ended = true;
-    else {
-      let item = state.objectMode || typeof chunk !== "string" || state.decoder === null ? chunk : chunk;
-      if (!state.objectMode && chunk instanceof Uint8Array) item = state.decoder ? state.decoder.write(chunk) : asBuffer(chunk);
-      if (item !== "" && item?.length !== 0) state.queue.push(item);
-    }
+    if (chunk === null) putLast(state);
+    else put(state, chunk, encoding);
     state.reading = false;
     this.emit("readable");
     schedule(this);
-    return !state.ended && sizeOf(state) < state.most;
+    return !state.ended && state.size < state.most;
   },
+  /** What waits already is given as text, too. */
   setEncoding(encoding) {
-    this.readState.decoder = new StringDecoder(encoding);
+    const state = this.readState;
+    const { queue, ended } = state;
+    dropUnread(this);
+    state.decoder = new StringDecoder(encoding);
+    for (const item of queue) put(state, item);
+    if (ended) putLast(state);
     return this;
   },
   /** So many bytes, all there are, or one thing; null where that is not there yet. */
   read(size) {
     const state = this.readState;
-    const { queue } = state;
-    const over = () => {
-      if (queue.length > 0 || this.readableFlowing === true) return;
-      if (state.ended) finishReading(this);
-      else ask(this);
-    };
-    if (size === 0 || queue.length === 0) {
-      over();
-      return null;
+    let item = null;
+    if (size !== 0 && state.queue.length > 0) {
+      if (state.objectMode) item = take(state);
+      else if (size === undefined || size <= state.size || state.ended) item = takeBytes(state, size ?? state.size);
     }
-    let item;
-    if (state.objectMode) item = queue.shift();
-    else {
-      const all = queue.every((piece) => typeof piece === "string") ? queue.join("") : globalThis.Buffer.concat(queue.map((piece) => (typeof piece === "string" ? globalThis.Buffer.from(piece) : piece)));
-      if (size !== undefined && size > all.length && !state.ended) {
-        over();
-        return null;
-      }
-      const count = size === undefined ? all.length : Math.min(size, all.length);
-      item = all.slice(0, count);
-      queue.length = 0;
-      if (count < all.length) queue.push(all.slice(count));
-    }
-    over();
+    const isEmpty = state.queue.length === 0;
+    if (this.readableFlowing === true) return item;
+    if (state.ended) isEmpty && finishReading(this);
+    else if (isEmpty || item === null) ask(this);
     return item;
   },
-  unshift(chunk) {
-    this.readState.queue.unshift(chunk);
+  unshift(chunk, encoding) {
+    const state = this.readState;
+    const item = formed(state, chunk, encoding);
+    state.queue.unshift(item);
+    state.size += sizeOf(state, item);
   },
   resume() {
     this.readableFlowing = true;
@@ -124,7 +154,7 @@ const readableMethods = {
     const states = [this.readState, this.writeState].filter(Boolean);
     for (const state of states) state.error = error ?? null;
     this._destroy(error ?? null, (failed) => done?.(failed));
-    Promise.resolve().then(() => {
+    later(() => {
       for (const state of states) state.closed = true;
       if (error) this.emit("error", error);
       // Those of connections tell whether there was one.
@@ -137,51 +167,65 @@ const readableMethods = {
     const state = this.readState;
     let wake = () => {};
     let failure;
-    this.on("readable", () => wake());
-    this.on("error", (error) => {
-      failure = { error };
-      wake();
-    });
-    this.on("close", () => wake());
-    for (;;) {
-      while (state.queue.length > 0) yield state.queue.shift();
-      if (failure) throw failure.error;
-      if (state.ended || this.destroyed) return;
-      const waiting = new Promise((resolve) => {
-        wake = resolve;
-      });
-      if (!state.reading) {
-        state.reading = true;
-        this._read(65536);
+    let isOver = false;
+    const heard = {
+      readable: () => wake(),
+      close: () => wake(),
+      error: (error) => {
+        failure = { error };
+        wake();
+      },
+    };
+    for (const [name, listener] of Object.entries(heard)) this.on(name, listener);
+    try {
+      for (;;) {
+        while (state.queue.length > 0) yield take(state);
+        isOver = state.ended;
+        if (failure) throw failure.error;
+        if (isOver || this.destroyed) break;
+        const waiting = new Promise((resolve) => {
+          wake = resolve;
+        });
+        ask(this);
+        await waiting;
       }
-      if (state.queue.length === 0 && !state.ended && !failure) await waiting;
+      if (isOver) finishReading(this);
+    } finally {
+      for (const [name, listener] of Object.entries(heard)) this.off(name, listener);
+      // Whoever leaves before the end wants no more.
+      if (!isOver) this.destroy();
     }
   },
 };
 
-const sizeOf = (state) => (state.objectMode ? state.queue.length : state.queue.reduce((sum, piece) => sum + (piece.length ?? 1), 0));
+/** So many bytes or letters of what waits, or all where there are fewer. */
+function takeBytes(state, count) {
+  const { queue } = state;
+  const all = queue.length === 1 ? queue[0] : typeof queue[0] === "string" ? queue.join("") : globalThis.Buffer.concat(queue);
+  const rest = all.slice(count);
+  state.queue = rest.length > 0 ? [rest] : [];
+  state.size = rest.length;
+  return all.slice(0, count);
+}
 
 /** Has the source bring more. */
 function ask(stream) {
   const state = stream.readState;
   if (state.reading || state.ended || stream.destroyed) return;
   state.reading = true;
-  Promise.resolve().then(() => !stream.destroyed && stream._read(65536));
+  // Its end may have come meanwhile.
+  later(() => !state.ended && !stream.destroyed && stream._read(MOST_BYTES));
 }
 
 /** All was taken. */
 function finishReading(stream) {
-  const state = stream.readState;
   if (stream.readableEnded || stream.destroyed) return;
   stream.readableEnded = true;
-  Promise.resolve().then(() => {
-    const rest = state.decoder?.end();
-    if (rest) stream.emit("data", rest);
+  later(() => {
     stream.emit("end");
-    if (!stream.writable) {
-      state.closed = true;
-      stream.emit("close");
-    }
+    if (stream.writable) return;
+    stream.readState.closed = true;
+    stream.emit("close");
   });
 }
 
@@ -189,21 +233,12 @@ function schedule(stream) {
   const state = stream.readState;
   if (state.scheduled || stream.readableFlowing !== true) return;
   state.scheduled = true;
-  Promise.resolve().then(() => {
+  later(() => {
     state.scheduled = false;
-    while (stream.readableFlowing === true && state.queue.length > 0) stream.emit("data", state.queue.shift());
+    while (stream.readableFlowing === true && state.queue.length > 0) stream.emit("data", take(state));
     if (stream.readableFlowing !== true || stream.destroyed) return;
-    if (state.ended) {
-      if (stream.readableEnded) return;
-      const rest = state.decoder?.end();
-      if (rest) stream.emit("data", rest);
-      stream.readableEnded = true;
-      stream.emit("end");
-      if (!stream.writable) stream.emit("close");
-    } else if (!state.reading) {
-      state.reading = true;
-      stream._read(65536);
-    }
+    if (state.ended) finishReading(stream);
+    else ask(stream);
   });
 }
 
@@ -214,7 +249,7 @@ function flowing(stream, name) {
   if (name === "readable" && state && !state.isAsked && stream.readableFlowing !== true) {
     state.isAsked = true;
     stream.readableFlowing = false;
-    Promise.resolve().then(() => {
+    later(() => {
       if (state.queue.length > 0 || state.ended) stream.emit("readable");
       else ask(stream);
     });
@@ -276,7 +311,10 @@ Object.assign(Readable, {
 
 function makeWritable(stream, options) {
   Object.assign(stream, { writable: true, destroyed: false, writableEnded: false, writableFinished: false });
-  Object.defineProperty(stream, "writeState", { configurable: true, value: { error: null, closed: false, queue: [], busy: false, size: 0, most: options.highWaterMark ?? options.writableHighWaterMark ?? (options.objectMode ?? options.writableObjectMode ? 16 : 65536), needsDrain: false, emitClose: options.emitClose !== false, objectMode: Boolean(options.objectMode ?? options.writableObjectMode) } });
+  const objectMode = Boolean(options.objectMode ?? options.writableObjectMode);
+  const most = options.highWaterMark ?? options.writableHighWaterMark ?? (objectMode ? MOST_THINGS : MOST_BYTES);
+  const state = { error: null, closed: false, queue: [], busy: false, size: 0, most, needsDrain: false, emitClose: options.emitClose !== false, objectMode };
+  Object.defineProperty(stream, "writeState", { value: state, configurable: true });
   if (options.write) stream._write = options.write;
   if (options.final) stream._final = options.final;
   if (options.destroy) stream._destroy = options.destroy;
@@ -290,7 +328,7 @@ const writableMethods = {
     if (typeof encoding === "function") [encoding, done] = [undefined, encoding];
     if (this.destroyed) {
       const gone = Object.assign(new Error("Cannot call write after a stream was destroyed"), { code: "ERR_STREAM_DESTROYED" });
-      if (done) Promise.resolve().then(() => done(gone));
+      if (done) later(() => done(gone));
       return false;
     }
     if (this.writableEnded) {
@@ -337,7 +375,7 @@ function flush(stream) {
       if (error) return void stream.destroy(error);
       if (state.queue.length === 0 && state.needsDrain && !stream.writableEnded) {
         state.needsDrain = false;
-        Promise.resolve().then(() => stream.emit("drain"));
+        later(() => stream.emit("drain"));
       }
       if (!isHere) flush(stream);
     });
@@ -349,7 +387,7 @@ function flush(stream) {
   const finish = (error) => {
     if (error) return void stream.destroy(error);
     stream.writableFinished = true;
-    Promise.resolve().then(() => {
+    later(() => {
       stream.emit("finish");
       if (stream.readState || !state.emitClose) return;
       state.closed = true;
@@ -421,12 +459,12 @@ looks(Readable, {
   _readableState() {
     const state = this.readState;
     return state && {
-      objectMode: state.objectMode, highWaterMark: state.most, buffer: state.queue, length: sizeOf(state), flowing: this.readableFlowing, ended: state.ended, endEmitted: this.readableEnded,
+      objectMode: state.objectMode, highWaterMark: state.most, buffer: state.queue, length: state.size, flowing: this.readableFlowing, ended: state.ended, endEmitted: this.readableEnded,
       reading: state.reading, destroyed: this.destroyed, errored: state.error, closed: state.closed, encoding: state.decoder?.encoding ?? null, pipes: [...(this.pipes?.keys() ?? [])],
     };
   },
   readableLength() {
-    return this.readState ? sizeOf(this.readState) : 0;
+    return this.readState?.size ?? 0;
   },
   readableHighWaterMark() {
     return this.readState?.most;

@@ -6,11 +6,14 @@
 import { createEventBus } from "../../host/bus.js";
 import { ruleFor } from "../../host/merge.js";
 import { runCommand } from "../../host/api.js";
+import { isProjectTrusted } from "../../host/context.js";
 import { describeError } from "../../runtime/bridge.js";
 import { unsupported } from "../../runtime/errors.js";
 
-/** Answers every question as where nobody is. */
-const nobody = new Proxy({}, { get: (_target, name) => (name === "confirm" ? async () => false : ["select", "input", "editor", "custom"].includes(name) ? async () => undefined : name === "then" ? undefined : () => undefined) });
+/** Answers every question as where nobody is; all else is shown to nobody. */
+const answers = { confirm: async () => false, then: undefined };
+for (const name of ["select", "input", "editor", "custom"]) answers[name] = async () => undefined;
+const nobody = new Proxy(answers, { get: (own, name) => (Object.hasOwn(own, name) ? own[name] : () => undefined) });
 
 export class AgentExtensions {
   #all = [];
@@ -81,7 +84,7 @@ export class AgentExtensions {
       get signal() {
         return session.agent.signal;
       },
-      isIdle: () => !session.isStreaming, abort: () => void session.abort(), hasPendingMessages: () => session.pendingMessageCount > 0, shutdown() {}, isProjectTrusted: () => true,
+      isIdle: () => !session.isStreaming, abort: () => void session.abort(), hasPendingMessages: () => session.pendingMessageCount > 0, shutdown() {}, isProjectTrusted,
       getContextUsage: () => session.getContextUsage(), getSystemPrompt: () => session.systemPrompt, getSystemPromptOptions: () => ({ cwd: session.cwd }), compact() {},
     };
   }

@@ -73,8 +73,10 @@ export class AgentSession {
   refreshTools() {
     const wrapped = (tool) => ({ ...tool, label: tool.label ?? tool.name, execute: (callId, params, signal, onUpdate) => tool.execute(callId, params, signal, onUpdate, this.#extensions.context()) });
     const own = [...this.#extensions.tools().map(({ tool }) => tool), ...this.#custom];
+    const before = this.#all;
     this.#all = new Map([...this.#base, ...own.map((tool) => [tool.name, wrapped(tool)])].filter(([name]) => this.#allowed(name)));
-    const names = new Set([...this.#active, ...own.map(({ name }) => name)]);
+    // Those that were put out of use stay so.
+    const names = new Set([...this.#active, ...own.map(({ name }) => name).filter((name) => !before.has(name))]);
     this.setActiveToolsByName([...this.#all.keys()].filter((name) => names.has(name)));
   }
   #basePrompt() {
@@ -111,7 +113,7 @@ export class AgentSession {
     if (event.type === "turn_start") this.#turn += 1;
     if (event.type === "message_end") this.#keep(event.message);
     if (event.type !== "context" && this.#extensions.hasHandlers(event.type)) await this.#extensions.emit({ turnIndex: Math.max(0, this.#turn - 1), timestamp: Date.now(), ...event });
-    for (const listener of this.#listeners) listener(event);
+    this.#say(event);
   }
   #keep(message) {
     if (message.role === "custom") this.sessionManager.appendCustomMessageEntry(message.customType, message.content, message.display, message.details);
@@ -262,11 +264,11 @@ export class AgentSession {
     if (this.#extensions.hasHandlers("before_agent_start")) {
       const made = await this.#extensions.emit({ type: "before_agent_start", prompt: said, images: shown, systemPrompt: this.#prompt, systemPromptOptions: { cwd: this.cwd } });
       if (made?.systemPrompt !== undefined) this.agent.state.systemPrompt = made.systemPrompt;
-      messages.push(...(made?.messages ?? []).map((message) => this.#custom_(message)));
+      messages.push(...(made?.messages ?? []).map((message) => this.#customMessage(message)));
     }
     await this.agent.prompt(messages);
   }
-  #custom_({ customType, content, display, details }) {
+  #customMessage({ customType, content, display, details }) {
     return { role: "custom", customType, content, display: Boolean(display), details, timestamp: Date.now() };
   }
   #queued = { steering: [], followUp: [] };
@@ -302,7 +304,7 @@ export class AgentSession {
     return { steering, followUp };
   }
   async sendCustomMessage(message, { triggerTurn, deliverAs } = {}) {
-    const said = this.#custom_(message);
+    const said = this.#customMessage(message);
     if (deliverAs === "nextTurn") this.#next.push(said);
     else if (this.isStreaming) deliverAs === "followUp" ? this.agent.followUp(said) : this.agent.steer(said);
     else if (triggerTurn) await this.agent.prompt(said);

@@ -56,6 +56,7 @@ function messageOf(entry) {
 
 export class SessionManager {
   #entries = [];
+  #byId = new Map();
   #leaf = null;
   #header;
   #file;
@@ -65,6 +66,7 @@ export class SessionManager {
     const [first, ...rest] = entries[0]?.type === "session" ? entries : [{ type: "session", version: CURRENT_SESSION_VERSION, id: randomUUID(), timestamp: new Date().toISOString(), cwd }, ...entries];
     this.#header = first;
     this.#entries = rest;
+    for (const entry of rest) this.#byId.set(entry.id, entry);
     this.#leaf = rest.at(-1)?.id ?? null;
     this.#file = file;
     this.#written = written;
@@ -116,7 +118,7 @@ export class SessionManager {
     return [...this.#entries];
   }
   getEntry(id) {
-    return this.#entries.find((entry) => entry.id === id);
+    return this.#byId.get(id);
   }
   getLeafId() {
     return this.#leaf;
@@ -142,7 +144,7 @@ export class SessionManager {
     return this.#entries.findLast((entry) => entry.type === "session_info")?.name;
   }
   buildSessionContext() {
-    return buildSessionContext(this.#entries, this.#leaf);
+    return buildSessionContext(this.#entries, this.#leaf, this.#byId);
   }
   branch(id) {
     this.#leaf = id;
@@ -152,7 +154,9 @@ export class SessionManager {
   }
   #append(fields) {
     const id = randomUUID().slice(0, 8);
-    this.#entries.push({ id, parentId: this.#leaf, timestamp: new Date().toISOString(), ...fields });
+    const entry = { id, parentId: this.#leaf, timestamp: new Date().toISOString(), ...fields };
+    this.#entries.push(entry);
+    this.#byId.set(id, entry);
     this.#leaf = id;
     this.#write();
     return id;
@@ -160,7 +164,7 @@ export class SessionManager {
   /** A session is written from its first answer on, as in pi: what nobody answered leaves no file. */
   #write() {
     if (this.#written === undefined || !this.#entries.some(({ type, message }) => type === "message" && message.role === "assistant")) return;
-    const lines = [this.#header, ...this.#entries].slice(this.#written);
+    const lines = this.#written === 0 ? [this.#header, ...this.#entries] : this.#entries.slice(this.#written - 1);
     appendFileSync(this.#file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     this.#written += lines.length;
   }
