@@ -57,7 +57,7 @@ const WALLED: &[(&str, &[&str])] = &[
     ("syntect", &["ui"]),
     ("two_face", &["ui"]),
     // The port's error carries the database's own.
-    ("rusqlite", &["store", "ports::store"]),
+    ("rusqlite", &["store", "ports::store", "extensions::databases"]),
     ("reqwest", &["providers", "tools"]),
     ("quick_xml", &["items::markup"]),
     ("rmcp", &["tools::mcp", "cli::mcp"]),

@@ -369,6 +369,45 @@ fn an_extension_that_throws_at_load_leaves_nothing_and_stops_nobody() {
 }
 
 #[test]
+fn commonjs_code_requires_es_modules() {
+    let bench = Bench::new();
+    bench.write("node_modules/es/package.json", r#"{"type": "module", "main": "main.js"}"#);
+    bench.write(
+        "node_modules/es/main.js",
+        "import { x } from './x.js'; export default function twice() { return x * 2; } export const named = x;",
+    );
+    bench.write("node_modules/es/x.js", "export let x = 21; export const more = () => { x += 1; };");
+    bench.write("node_modules/es/whole.js", "const own = () => 'whole'; export { own as 'module.exports' };");
+    bench.write("node_modules/es/bad.js", "export const x = 1; throw new RangeError('bad within');");
+    bench.write("node_modules/es/waits.js", "await new Promise((done) => setTimeout(done, 1)); export default 1;");
+    bench.write("own.ts", "export const typed: number = 5;");
+    bench.write(
+        "node_modules/cjs/index.js",
+        "const es = require('es'); const x = require('es/x.js');
+         const attempt = (name) => { try { return require(name); } catch (error) { return `${error.name} ${error.code} ${error.message.split(':')[0]}`; } };
+         module.exports = { twice: es.default(), named: es.named, mark: es.__esModule, x, whole: require('es/whole.js')(), bad: attempt('es/bad.js'), waits: attempt('es/waits.js') };",
+    );
+    bench.registered(
+        "handler.ts",
+        "import cjs from 'cjs'; import { createRequire } from 'node:module'; import { x, more } from 'es/x.js';
+         const require = createRequire(import.meta.url);
+         export default (pi: any) => { more(); pi.on('input', () => ({ action: 'transform', text: JSON.stringify([cjs, cjs.x.x === x, x, require('./own.ts').typed]) })); };",
+    );
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let told = emitted.answers[0].result.as_ref().unwrap()["text"].as_str().unwrap();
+    let waits = "Error ERR_REQUIRE_ASYNC_MODULE require() cannot be used on an ES module that waits for something at its top level; use import() instead";
+    let cjs = json!({"twice": 42, "named": 21, "mark": true, "x": {"x": 22}, "whole": "whole",
+        "bad": "RangeError undefined bad within", "waits": waits});
+    assert_eq!(serde_json::from_str::<Value>(told).unwrap(), json!([cjs, true, 22, 5]));
+    assert!(emitted.told.reports.is_empty(), "{emitted:?}");
+}
+
+/// A function of an extension that has a database work without an end.
+const SQL: &str = "import { DatabaseSync } from 'node:sqlite';
+const endless = () => new DatabaseSync(':memory:').exec('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c');
+";
+
+#[test]
 fn an_endless_loop_is_interrupted() {
     let bench =
         Bench::with(Limits { slice: Duration::from_secs(2), call: Duration::from_secs(4), ..Limits::default() });
@@ -377,6 +416,7 @@ fn an_endless_loop_is_interrupted() {
         ("loop.js", "for (;;);\nexport default () => {};"),
         ("factory.js", "export default () => { for (;;) { try { for (;;); } catch {} } };"),
         // Without a value, which would be kept until the memory is full.
+        ("sql.js", &format!("{SQL}export default () => {{ for (;;) {{ try {{ endless(); }} catch {{}} }} }};")),
         ("jobs.js", "export default () => { const again = () => { Promise.resolve().then(again); }; again(); };"),
     ] {
         let problem = bench.problem(name, text);
@@ -395,15 +435,20 @@ fn an_endless_loop_is_interrupted() {
 #[test]
 fn a_call_that_nobody_waits_for_any_more_is_interrupted() {
     let slice = Duration::from_hours(1);
-    let bench = Bench::with(Limits { slice, call: slice, ..Limits::default() });
-    bench.registered("handler.js", "export default (pi) => { pi.on('input', () => { for (;;); }); };");
-    wait(async {
-        let handler = bench.engine.list().await.unwrap().handlers[0].clone();
-        let call = bench.engine.call(handler, json!({"text": "x"}));
-        tokio::time::timeout(Duration::from_millis(50), call).await.expect_err("an endless loop");
-    });
-    bench.registered("other.js", "export default (pi) => { pi.on('turn_end', () => 1); };");
-    assert_eq!(bench.emit("turn_end", json!({})).answers.len(), 1);
+    for work in ["for (;;);", "endless();"] {
+        let bench = Bench::with(Limits { slice, call: slice, ..Limits::default() });
+        bench.registered(
+            "handler.js",
+            &format!("{SQL}export default (pi) => {{ pi.on('input', () => {{ {work} }}); }};"),
+        );
+        wait(async {
+            let handler = bench.engine.list().await.unwrap().handlers[0].clone();
+            let call = bench.engine.call(handler, json!({"text": "x"}));
+            tokio::time::timeout(Duration::from_millis(50), call).await.expect_err("an endless loop");
+        });
+        bench.registered("other.js", "export default (pi) => { pi.on('turn_end', () => 1); };");
+        assert_eq!(bench.emit("turn_end", json!({})).answers.len(), 1);
+    }
 }
 
 /// Whatever else was in the queue of the engine made it begin again, and everybody forgot what they had kept.

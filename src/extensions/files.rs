@@ -97,9 +97,6 @@ pub(super) fn module(settings: &Settings, operation: &str, path: &str, other: &s
             Ok(bytes) => fine(Plain::Text(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) => failed(&error, "open", path),
         },
-        "commonjs" => {
-            refused("ERR_REQUIRE_ESM", &format!("require() of an ES module is not offered here; import {path} instead"))
-        }
         other => refused("EINVAL", &format!("no such question: {other}")),
     }
 }
@@ -188,11 +185,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             // As with Node, of a file that is made; one that is there keeps its own.
             options.mode(mode_of(arguments).unwrap_or(0o666));
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
-            let path = file(policy, &cwd.join(text("path")))?;
-            // With pi the folder of its own is there.
-            if let Some(folder) = path.parent().filter(|folder| policy.roots().any(|root| root == *folder)) {
-                fs::create_dir_all(folder)?;
-            }
+            let path = made_ready(policy, file(policy, &cwd.join(text("path")))?)?;
             options.open(path)?.write_all(data)?;
             Ok(Plain::Nothing)
         }
@@ -294,9 +287,17 @@ fn mode_of(arguments: &Plain) -> Option<u32> {
 
 /// Where a change to `path` would happen, with every link on the way followed: below a folder of the policy, and not where it
 /// guards or hides.
-fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+pub(super) fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let real = followed(path)?;
     if is_open(policy, &real) { Ok(real) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// Makes the folder of a file that is to be written where it is one of the policy's: with pi its own is there.
+pub(super) fn made_ready(policy: &Policy, path: PathBuf) -> io::Result<PathBuf> {
+    if let Some(folder) = path.parent().filter(|folder| policy.roots().any(|root| root == *folder)) {
+        fs::create_dir_all(folder)?;
+    }
+    Ok(path)
 }
 
 /// The same of a file that is written, which data may be where nothing else is changed.

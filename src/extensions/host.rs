@@ -3,27 +3,25 @@
 //! What asks for a session goes to [`Outside`](super::Outside). Where there is none nobody converses, and what an extension would
 //! have told them is kept as [`Said`] for whoever called it. The network is refused in words.
 
+use super::databases::Databases;
+use super::deadline::Watch;
 use super::files::{self, fine, refused};
 use super::message::Message;
 use super::outcome::{Line, Said};
 use super::outside::{Asker, Refusal};
-use super::plain::Plain;
+use super::plain::{Plain, channel, whole_number};
 use super::program::{Orders, Peer, talk_of};
 use super::settings::Settings;
 use super::watch::Watched;
-use super::zlib;
+use super::{crypto, locale, zlib};
 use crate::ports::tools::Waiting;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use md5::Md5;
 use rquickjs::Persistent;
-use rquickjs::function::Rest;
-use rquickjs::{Ctx, Function, Object, Result, Value};
-use sha1::Sha1;
-use sha2::{Digest, Sha256, Sha384, Sha512};
+use rquickjs::function::{Rest, This};
+use rquickjs::promise::PromiseState;
+use rquickjs::{Ctx, Exception, Function, Module, Object, Result, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -32,7 +30,6 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// What is kept for whoever asks, at most: lines, reports and wishes each.
@@ -43,8 +40,6 @@ const LONGEST: usize = 4_000;
 const LARGEST: usize = 64 << 10;
 /// A timer fires no later than this.
 const FARTHEST: f64 = 2_147_483_647.0;
-/// Random bytes of one call.
-const MOST_RANDOM: f64 = 65_536.0;
 
 /// The program's side of one engine.
 #[derive(Debug)]
@@ -62,6 +57,7 @@ pub(super) struct Host {
     pub(super) acts: HashMap<u64, Act>,
     /// Files that they watch.
     pub(super) watched: Watched,
+    databases: Databases,
     /// Components that a person is to attend to, and the numbers of their extensions.
     pub(super) attended: HashMap<u64, u64>,
     /// How many calls are under way that may leave something behind, and how many that may not.
@@ -141,7 +137,7 @@ pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> 
 }
 
 /// The functions that answer at once, and those that promise.
-const AT_ONCE: [&str; 29] = [
+const AT_ONCE: [&str; 30] = [
     "info",
     "log",
     "report",
@@ -157,6 +153,7 @@ const AT_ONCE: [&str; 29] = [
     "env",
     "cwd",
     "fs",
+    "sqlite",
     "watch",
     "unwatch",
     "spawn",
@@ -200,6 +197,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> Result<(
         functions.set(name, Function::new(ctx.clone(), promise)?)?;
     }
     functions.set("compile", Function::new(ctx.clone(), compile)?)?;
+    functions.set("evaluate", Function::new(ctx.clone(), evaluate)?)?;
     ctx.globals().set("__levainHost", functions)
 }
 
@@ -212,8 +210,26 @@ fn compile(ctx: Ctx<'_>, source: String, path: String, names: Vec<String>) -> Re
     ctx.eval_with_options(format!("(function ({}) {{{source}\n}})", names.join(", ")), options)
 }
 
+/// The namespace of an ES module, which is evaluated at once; one that waits for something throws.
+#[expect(clippy::needless_pass_by_value, reason = "this is how the engine gives arguments")]
+fn evaluate(ctx: Ctx<'_>, path: String) -> Result<Value<'_>> {
+    let quoted = serde_json::Value::from(path.as_str());
+    let source = format!("import * as module from {quoted};\nexport {{ module }};");
+    let (module, promise) = Module::declare(ctx.clone(), format!("{path}?require"), source)?.eval()?;
+    if promise.state() == PromiseState::Rejected {
+        // What it failed with is thrown here, so nobody has to be told of it elsewhere.
+        let handled = Function::new(ctx.clone(), || ())?;
+        promise.get::<_, Function<'_>>("catch")?.call::<_, Value<'_>>((This(promise.clone()), handled))?;
+    }
+    match promise.result::<Value<'_>>() {
+        Some(Ok(_)) => module.namespace()?.get("module"),
+        Some(Err(error)) => Err(error),
+        None => Err(Exception::throw_message(&ctx, "ERR_REQUIRE_ASYNC_MODULE")),
+    }
+}
+
 impl Host {
-    pub(super) fn new(settings: Rc<Settings>, settled: Settled) -> Self {
+    pub(super) fn new(settings: Rc<Settings>, settled: Settled, watch: Rc<Watch>) -> Self {
         let (started, timers) = (Instant::now(), BTreeSet::new());
         let (lines, reports, said) = (Vec::new(), Vec::new(), Vec::new());
         let (files, acts, attended) = (HashMap::new(), HashMap::new(), HashMap::new());
@@ -228,6 +244,7 @@ impl Host {
             acts,
             attended,
             watched: Watched::default(),
+            databases: Databases::new(watch),
             calls: (0, 0),
             registered: false,
             settled,
@@ -266,12 +283,12 @@ impl Host {
                 self.timers.retain(|(_, other)| Some(*other) != channel);
                 Plain::Nothing
             }
-            "random" => random(at(0)),
-            "hash" => hash(text(0), at(1), at(2)),
+            "random" => crypto::random(at(0)),
+            "hash" => crypto::hash(text(0), at(1), at(2)),
             "zlib" => zlib::operate(text(0), at(1), at(2), at(3).is_true()),
-            "segment" => segment(text(0), text(1)),
+            "segment" => locale::segment(text(0), text(1)),
             "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),
-            "zone" => zone(text(0), at(1)),
+            "zone" => locale::zone(text(0), at(1)),
             "env" => {
                 let variables = self.settings.environment.iter();
                 Plain::Map(variables.map(|(name, value)| (name.clone(), Plain::Text(value.clone()))).collect())
@@ -280,6 +297,10 @@ impl Host {
             "fs" => {
                 let looks = self.asker(channel(at(0)).unwrap_or_default()).preview;
                 files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2), !looks)
+            }
+            "sqlite" => {
+                let looks = self.asker(channel(at(0)).unwrap_or_default()).preview;
+                self.databases.operate(&self.settings, text(1), at(2), !looks)
             }
             "module" => files::module(&self.settings, text(0), text(1), text(2)),
             "watch" => self.watch(at(0), at(1), text(2), at(3).is_true()),
@@ -594,7 +615,6 @@ impl Drop for Done {
     }
 }
 
-/// The number of a channel.
 /// What a sequence asks the terminal to notify people of: OSC 9, OSC 777 with title and body, OSC 99 of kitty.
 fn notification(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("\x1b]")?.trim_end_matches(['\x07', '\\', '\x1b']);
@@ -609,87 +629,10 @@ fn notification(text: &str) -> Option<&str> {
     inner.strip_prefix("9;").filter(|rest| !rest.starts_with(|letter: char| letter.is_ascii_digit()))
 }
 
-fn channel(value: &Plain) -> Option<u64> {
-    let number = value.number().filter(|number| *number >= 0.0 && *number < 9_007_199_254_740_992.0)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in bounds")]
-    Some(number as u64)
-}
-
-fn whole_number(number: u64) -> Plain {
-    #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
-    Plain::Number(number as f64)
-}
-
 /// What is added to the number of a process's channel to make its pid: no system numbers processes so high (Linux up to 2^22), so
 /// that none is mistaken for another by whoever is told of it.
 const FIRST_PID: u64 = 1 << 23;
 
 fn no_process(command: &str) -> Plain {
     refused("EACCES", &format!("spawn {command} EACCES: extensions may not start processes here"))
-}
-
-fn random(size: &Plain) -> Plain {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-    let size = size.number().unwrap_or_default().clamp(0.0, MOST_RANDOM) as usize;
-    let mut bytes = vec![0; size];
-    if getrandom::fill(&mut bytes).is_err() {
-        // Without random bytes none are given, which the JavaScript side finds too short.
-        bytes.clear();
-    }
-    Plain::Bytes(bytes)
-}
-
-fn hash(name: &str, data: &Plain, key: &Plain) -> Plain {
-    let bytes = |value: &Plain| match value {
-        Plain::Bytes(bytes) => bytes.clone(),
-        Plain::Text(text) => text.clone().into_bytes(),
-        Plain::Nothing | Plain::Bool(_) | Plain::Number(_) | Plain::List(_) | Plain::Map(_) => Vec::new(),
-    };
-    let (data, key) = (bytes(data), (*key != Plain::Nothing).then(|| bytes(key)));
-    macro_rules! digest {
-        ($kind:ty) => {
-            match key {
-                None => Some(<$kind>::digest(&data).to_vec()),
-                Some(key) => Hmac::<$kind>::new_from_slice(&key).ok().map(|mut code| {
-                    code.update(&data);
-                    code.finalize().into_bytes().to_vec()
-                }),
-            }
-        };
-    }
-    let made = match name {
-        "md5" => digest!(Md5),
-        "sha1" => digest!(Sha1),
-        "sha256" => digest!(Sha256),
-        "sha384" => digest!(Sha384),
-        "sha512" => digest!(Sha512),
-        _ => None,
-    };
-    made.map_or_else(
-        || refused("ERR_CRYPTO_INVALID_DIGEST", &format!("Invalid digest: {name}")),
-        |made| fine(Plain::Bytes(made)),
-    )
-}
-
-/// A time zone as it is at a time in milliseconds: minutes east of UTC, how it is called in short, its name. Nothing where there is
-/// no such zone.
-fn zone(name: &str, at: &Plain) -> Plain {
-    #[expect(clippy::cast_possible_truncation, reason = "a time of JavaScript is whole and in bounds, else it is none")]
-    let at = at.number().and_then(|at| Timestamp::from_millisecond(at as i64).ok());
-    let Some((zone, at)) = TimeZone::get(name).ok().zip(at) else { return Plain::Nothing };
-    let here = zone.to_offset_info(at);
-    Plain::map([
-        ("offset", Plain::Number(f64::from(here.offset().seconds()) / 60.0)),
-        ("abbreviation", Plain::Text(here.abbreviation().to_owned())),
-        ("name", Plain::Text(zone.iana_name().unwrap_or(name).to_owned())),
-    ])
-}
-
-fn segment(text: &str, granularity: &str) -> Plain {
-    let pieces: Vec<&str> = match granularity {
-        "word" => text.split_word_bounds().collect(),
-        "sentence" => text.split_sentence_bounds().collect(),
-        _ => text.graphemes(true).collect(),
-    };
-    Plain::List(pieces.into_iter().map(|piece| Plain::Text(piece.to_owned())).collect())
 }

@@ -7,10 +7,14 @@
 
 mod assets;
 mod conversation;
+mod crypto;
+mod databases;
+mod deadline;
 mod engine;
 mod event_loop;
 mod files;
 mod host;
+mod locale;
 mod message;
 mod modules;
 mod outcome;

@@ -57,6 +57,18 @@ impl Plain {
     }
 }
 
+/// The number of a channel.
+pub(super) fn channel(value: &Plain) -> Option<u64> {
+    let number = value.number().filter(|number| *number >= 0.0 && *number < 9_007_199_254_740_992.0)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in bounds")]
+    Some(number as u64)
+}
+
+pub(super) fn whole_number(number: u64) -> Plain {
+    #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
+    Plain::Number(number as f64)
+}
+
 /// The names of fields on both sides.
 #[derive(Default)]
 struct Names<'js>(Vec<(Atom<'js>, Rc<str>)>);

@@ -4,6 +4,7 @@
 //! which waiting ends. After each entry all jobs are run, and promises that were rejected without anybody waiting are
 //! reported.
 
+use super::deadline::Watch;
 use super::host::{self, Host, PROCESS, Settled};
 use super::message::Lost;
 use super::modules::{Hooks, Modules};
@@ -16,18 +17,11 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{
     CatchResultExt as _, CaughtError, Context, Ctx, FromJs as _, Function, Object, Persistent, Promise, Runtime, Value,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// So old the clock of the thread may be that an entry counts from: nothing beside a limit of seconds.
-const FRESH: Duration = Duration::from_millis(1);
-
-/// So many times its limit may pass on the clock: a machine that stalls for longer, or a file that takes so long to read,
-/// would keep everybody else from the engine.
-const PATIENCE: u32 = 24;
 
 /// Bytes of the engine's own stack; the thread's is larger.
 const STACK: usize = 2 << 20;
@@ -67,72 +61,6 @@ impl Fault {
             Self::Forsaken => "it did not answer, and waits for something that nothing here brings".to_owned(),
         };
         Problem { message, ..Problem::default() }
-    }
-}
-
-/// When the engine is interrupted, and whether it was.
-#[derive(Debug, Default)]
-struct Watch {
-    /// Set when nobody waits for anything.
-    gone: Lost,
-    /// What runs now.
-    running: Cell<Option<Running>>,
-    /// The clock of the thread when it was read last.
-    clock: Cell<Option<Clock>>,
-    /// Set when nobody waits for the call that is made.
-    lost: RefCell<Option<Lost>>,
-    tripped: Cell<bool>,
-}
-
-/// The time, and what this thread had used of processors by then.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    at: Instant,
-    used: Duration,
-}
-
-impl Clock {
-    fn read() -> Self {
-        let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Self { at: Instant::now(), used: used.try_into().unwrap_or_default() }
-    }
-}
-
-/// One entry into the engine. Its time is the thread's own on a processor: a machine that stalls for seconds, and a program
-/// that JavaScript stands still for, take nothing of it.
-#[derive(Clone, Copy, Debug)]
-struct Running {
-    since: Clock,
-    limit: Duration,
-}
-
-impl Running {
-    fn is_over(&self) -> bool {
-        // No thread uses more than passes, and to ask for what passed costs a tenth.
-        let passed = self.since.at.elapsed();
-        let used = || Clock::read().used.saturating_sub(self.since.used);
-        passed >= self.limit && (used() >= self.limit || passed >= self.limit * PATIENCE)
-    }
-}
-
-impl Watch {
-    fn start(&self, limit: Duration) {
-        self.tripped.set(false);
-        // What was read a moment ago will do, as a handler is entered several times and takes microseconds.
-        let known = self.clock.get().filter(|clock| clock.at.elapsed() < FRESH);
-        let since = known.unwrap_or_else(Clock::read);
-        self.clock.set(Some(since));
-        self.running.set(Some(Running { since, limit }));
-    }
-
-    fn stop(&self) {
-        self.running.set(None);
-    }
-
-    fn is_over(&self) -> bool {
-        let is_set = |lost: &Lost| lost.load(Ordering::Relaxed);
-        let is_lost = || is_set(&self.gone) || self.lost.borrow().as_ref().is_some_and(is_set);
-        self.running.get().is_some_and(|running| is_lost() || running.is_over())
     }
 }
 
@@ -181,8 +109,8 @@ impl Realm {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(settings.limits.memory);
         runtime.set_max_stack_size(STACK);
-        let host = Host::new(Rc::clone(settings), settled.clone());
-        let watch = Rc::new(Watch { gone: Lost::clone(gone), ..Watch::default() });
+        let watch = Rc::new(Watch::new(gone));
+        let host = Host::new(Rc::clone(settings), settled.clone(), Rc::clone(&watch));
         let seen = Rc::clone(&watch);
         runtime.set_interrupt_handler(Some(Box::new(move || {
             let over = seen.is_over();
@@ -424,21 +352,5 @@ fn news_of(ran: Result<serde_json::Value, Refusal>) -> Plain {
         Err(Refusal { code, message }) => {
             Plain::map([kind("error"), ("code", Plain::Text(code)), ("message", Plain::Text(message))])
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stands_still_has_not_run() {
-        let running = Running { since: Clock::read(), limit: Duration::from_millis(20) };
-        thread::sleep(Duration::from_millis(60));
-        assert!(!running.is_over());
-        while Clock::read().used < running.since.used + running.limit {
-            std::hint::spin_loop();
-        }
-        assert!(running.is_over());
     }
 }

@@ -2,7 +2,7 @@
 //! some. Read as pi 0.73.1 reads it. Packages are found where pi and npm install them; none is installed here.
 
 use super::regular;
-use super::resource_files::{cleaned, found_in, is_markdown, manifest, skills_in, templates_in};
+use super::resource_files::{cleaned, found_in, is_markdown, is_package, manifest, skills_in, templates_in};
 use crate::domain::{Problem, Severity};
 use globset::GlobBuilder;
 use ignore::WalkBuilder;
@@ -380,6 +380,12 @@ fn global_packages(home: &Path) -> Vec<PathBuf> {
     let beside = programs.filter_map(|folder| folder.parent().map(below)).collect::<Vec<_>>();
     let rest = [home.join(".npm-global/lib/node_modules"), home.join(".bun/install/global/node_modules")];
     told.chain(beside).chain(rest).collect()
+}
+
+/// The extensions of a folder that is a package of pi: what it would bring where it is installed.
+#[must_use]
+pub fn extensions_of(folder: &Path) -> Vec<PathBuf> {
+    if is_package(folder) { of_package(folder, Kind::Extensions, None, false) } else { Vec::new() }
 }
 
 /// What a package brings of a kind: what its `package.json` names, or its folder holds; then what `filter` leaves of it.

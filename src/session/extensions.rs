@@ -59,7 +59,11 @@ pub struct Extensions {
 pub fn named(path: &Path) -> Vec<PathBuf> {
     let Ok(absolute) = std::path::absolute(path) else { return Vec::new() };
     let path: PathBuf = absolute.components().collect();
-    if path.is_file() { vec![path] } else { found_in(&path) }
+    if path.is_file() {
+        return vec![path];
+    }
+    let of_package = pi_settings::extensions_of(&path);
+    if of_package.is_empty() { found_in(&path) } else { of_package }
 }
 
 /// The path of a file below a folder, for people.
@@ -235,14 +239,20 @@ impl Extensions {
         // Some make a folder for temporary files as they load; whoever only looks lets them do that.
         let (write, kept) = match changes {
             Changes::OfThread { .. } => (
-                vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent"), self.dirs.home.join(".pi/cache")],
+                [pi_settings::FOLDER, pi_settings::OWN_FOLDER]
+                    .map(|folder| self.dirs.home.join(folder))
+                    .into_iter()
+                    .chain([self.root.clone(), temporary])
+                    .collect(),
                 Vec::new(),
             ),
             Changes::None => (vec![temporary], vec![self.root.clone(), self.dirs.home.clone()]),
         };
-        let guarded = GUARDED.iter().map(|path| self.root.join(path));
+        // The home folder may be a project, too.
+        let guarded = [&self.root, &self.home].into_iter().flat_map(|root| GUARDED.map(|path| root.join(path)));
         let own = OWN_FOLDERS.iter().map(|path| self.home.join(path));
-        let of_pi = [self.root.join(pi_settings::FOLDER), self.home.join(pi_settings::OWN_FOLDER)];
+        let of_pi = [&self.root, &self.home].map(|root| root.join(pi_settings::FOLDER));
+        let of_pi = of_pi.into_iter().chain([self.home.join(pi_settings::OWN_FOLDER)]).collect::<Vec<_>>();
         let own = own.chain(of_pi.iter().flat_map(|folder| pi_settings::DECIDES.map(|name| folder.join(name))));
         let (of_project, of_person) = PiSettings::both(&self.root, &self.home);
         let named = of_project.runnable.iter().cloned().chain(of_person.runnable);

@@ -15,10 +15,10 @@ const DEV = process.env.LEVAIN_JS_DEV;
 const sucrase = DEV && fs.existsSync(DEV) ? createRequire(path.join(DEV, "x.js"))("sucrase") : undefined;
 export const HAS_TYPESCRIPT = sucrase !== undefined;
 
-export function transform(source, file, commonJs = false) {
-  if (!/\.[cm]?tsx?$/.test(file) && !commonJs) return source;
+export function transform(source, file) {
+  if (!/\.[cm]?tsx?$/.test(file)) return source;
   if (!sucrase) throw new Error("LEVAIN_JS_DEV names no folder with sucrase");
-  return sucrase.transform(source, { transforms: commonJs ? ["typescript", "imports"] : ["typescript"], disableESTransforms: true, filePath: file }).code;
+  return sucrase.transform(source, { transforms: ["typescript"], disableESTransforms: true, filePath: file }).code;
 }
 
 // What a bare V8 context has and QuickJS-ng does not.
@@ -37,7 +37,6 @@ export class Engine {
   constructor(options) {
     this.host = options.host ?? new Host(options);
     this.host.engine = this;
-    this.host.transform = transform;
     this.context = vm.createContext(Object.create(null));
     const run = (code) => vm.runInContext(code, this.context);
     for (const name of NOT_IN_QUICKJS) run(`delete globalThis.${name}`);

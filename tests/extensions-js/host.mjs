@@ -85,7 +85,6 @@ export class Host {
   onDialog = () => undefined;
   onAction = {};
   onCall = {};
-  transform = (source) => source;
 
   constructor({ cwd, env = {}, engine } = {}) {
     this.cwd = cwd ?? folder();
@@ -232,8 +231,7 @@ export class Host {
       const stat = fs.statSync(file, { throwIfNoEntry: false });
       return stat?.isFile() ? 1 : stat?.isDirectory() ? 2 : 0;
     }
-    const source = fs.readFileSync(file, "utf8");
-    return operation === "commonjs" ? this.transform(source, file, true) : source;
+    return fs.readFileSync(file, "utf8");
   }
 
   start(channel, spec, deliver) {

@@ -34,7 +34,6 @@ export class QuickJsEngine {
   constructor(module, options = {}) {
     this.host = new Host(options);
     this.host.engine = this;
-    this.host.transform = transform;
     this.runtime = module.newRuntime();
     this.runtime.setMemoryLimit(512 * 1024 * 1024);
     this.runtime.setMaxStackSize(2 * 1024 * 1024);

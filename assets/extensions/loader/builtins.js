@@ -38,6 +38,8 @@ export const CATALOG = Object.freeze({
   "typebox/value": "modules/typebox/value.js",
   "typebox/compile": "modules/typebox/compile.js",
   undici: "modules/undici.js",
+  "better-sqlite3": "modules/better_sqlite3.js",
+  "node:sqlite": "modules/node/sqlite.js",
 });
 
 export const builtinModules = Object.keys(NODE);

@@ -1,10 +1,11 @@
 // require(): CommonJS modules from an extension's folder and its node_modules.
 //
-// Code is read through the host (`host.module`), which applies its policy and turns TypeScript and ES
-// modules into CommonJS where it can. Built-in names come from a table that the embedder fills once
+// Code is read through the host (`host.module`), which applies its policy; ES modules are evaluated by it
+// (`host.evaluate`), as the ones that `import` finds. Built-in names come from a table that the embedder fills once
 // with the namespaces of this folder's modules, since `require` must answer at once.
 
 import { host, unwrap } from "../runtime/bridge.js";
+import { coded } from "../runtime/errors.js";
 import { dirname, isAbsolute } from "../modules/node/path.js";
 import { builtinFile, isBuiltin } from "./builtins.js";
 import { formatOf, resolveModule } from "./resolve.js";
@@ -34,6 +35,23 @@ function asCommonJs(namespace) {
   return namespace;
 }
 
+/** The namespace of an ES module as `require` gives it. */
+function namespaceOf(path) {
+  let namespace;
+  try {
+    namespace = host.evaluate(path);
+  } catch (error) {
+    if (error?.message !== "ERR_REQUIRE_ASYNC_MODULE") throw error;
+    throw coded(Error, error.message, `require() cannot be used on an ES module that waits for something at its top level; use import() instead: ${path}`);
+  }
+  if ("module.exports" in namespace) return namespace["module.exports"];
+  if (!("default" in namespace) || "__esModule" in namespace) return namespace;
+  // As what compilers make of such a module, which look for this mark.
+  const marked = Object.create(null, { __esModule: { value: true, enumerable: true } });
+  for (const name of Object.keys(namespace)) Object.defineProperty(marked, name, { get: () => namespace[name], enumerable: true });
+  return marked;
+}
+
 function evaluate(module, source) {
   const names = ["exports", "require", "module", "__filename", "__dirname"];
   const compiled = typeof host.compile === "function"
@@ -51,7 +69,8 @@ function load(path, parent) {
   try {
     const format = formatOf(hostFiles, path);
     if (format === "json") module.exports = JSON.parse(hostFiles.read(path));
-    else evaluate(module, unwrap(host.module(format === "esm" ? "commonjs" : "text", path)).replace(/^#!.*/, ""));
+    else if (format === "esm") module.exports = namespaceOf(path);
+    else evaluate(module, hostFiles.read(path).replace(/^#!.*/, ""));
     module.loaded = true;
   } catch (error) {
     cache.delete(path);
