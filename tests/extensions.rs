@@ -402,6 +402,42 @@ fn commonjs_code_requires_es_modules() {
     assert!(emitted.told.reports.is_empty(), "{emitted:?}");
 }
 
+/// A module that waits for nothing itself while one that it imports does was never done for who imported it later.
+#[test]
+fn modules_are_imported_again_whose_imports_waited() {
+    let bench = Bench::new();
+    bench.write("package.json", r#"{"type": "module"}"#);
+    bench.write("waits.js", "await 0; export const v = 1;");
+    bench.write("uses.js", "import { v } from './waits.js'; export const w = v + 1;");
+    bench.write("again.js", "export { w } from './uses.js'; export * from './missing-types.js';");
+    let text = "import { w } from './uses.js';\nexport default (pi) => { pi.on('input', async () => ({ action: 'transform', \
+                text: `${w} ${(await import('./uses.js')).w} ${(await import('./again.js').catch((error) => error)).message}` })); };";
+    bench.registered("one.js", text);
+    bench.registered(
+        "two.js",
+        "import { w } from './uses.js';\nexport default (pi) => { pi.on('turn_end', () => w); };",
+    );
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let told = emitted.answers[0].result.as_ref().unwrap()["text"].as_str().unwrap();
+    assert!(told.starts_with("2 2 Cannot find module './missing-types.js'"), "{told}");
+    assert_eq!(bench.emit("turn_end", json!({})).answers[0].result, Some(json!(2)));
+}
+
+/// A type that a file hands on from another stands among the values there, where nobody can know what it is.
+#[test]
+fn types_are_handed_on_among_values() {
+    let bench = Bench::new();
+    bench.write(
+        "types.ts",
+        "export const v = 'value'; export interface Verdict { a: number } export type Other = string;",
+    );
+    bench.write("barrel.ts", "export { v, Verdict } from './types.js'; export * from './types'; export { ExtensionAPI } from '@mariozechner/pi-coding-agent';");
+    bench.write("second.ts", "import { v, Other } from './barrel.js'; export { v, Other };");
+    let text = "import { v, Other } from './second.js';\nexport default (pi: any) => { const a: Other = v; pi.on('turn_end', () => a); };";
+    bench.registered("e.ts", text);
+    assert_eq!(bench.emit("turn_end", json!({})).answers[0].result, Some(json!("value")));
+}
+
 /// A function of an extension that has a database work without an end.
 const SQL: &str = "import { DatabaseSync } from 'node:sqlite';
 const endless = () => new DatabaseSync(':memory:').exec('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c');

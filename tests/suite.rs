@@ -26,6 +26,7 @@ mod driver;
 mod executor;
 mod extension_agents;
 mod extension_components;
+mod extension_crypto;
 mod extension_databases;
 mod extension_drawing;
 mod extension_examples;

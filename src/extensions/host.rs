@@ -13,7 +13,7 @@ use super::plain::{Plain, channel, whole_number};
 use super::program::{Orders, Peer, talk_of};
 use super::settings::Settings;
 use super::watch::Watched;
-use super::{crypto, locale, zlib};
+use super::{ciphers, crypto, locale, zlib};
 use crate::ports::tools::Waiting;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -137,7 +137,7 @@ pub(super) fn piece(answer: std::result::Result<serde_json::Value, Refusal>) -> 
 }
 
 /// The functions that answer at once, and those that promise.
-const AT_ONCE: [&str; 30] = [
+const AT_ONCE: [&str; 31] = [
     "info",
     "log",
     "report",
@@ -146,6 +146,7 @@ const AT_ONCE: [&str; 30] = [
     "timerStop",
     "random",
     "hash",
+    "cipher",
     "zlib",
     "segment",
     "width",
@@ -285,6 +286,7 @@ impl Host {
             }
             "random" => crypto::random(at(0)),
             "hash" => crypto::hash(text(0), at(1), at(2)),
+            "cipher" => ciphers::operate(text(0), at(1)),
             "zlib" => zlib::operate(text(0), at(1), at(2), at(3).is_true()),
             "segment" => locale::segment(text(0), text(1)),
             "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),

@@ -6,6 +6,7 @@
 //! environment or settings. No engine starts before [`Engine::start`].
 
 mod assets;
+mod ciphers;
 mod conversation;
 mod crypto;
 mod databases;

@@ -9,7 +9,7 @@ use super::files;
 use super::place::{Places, Problem};
 use super::plain::Plain;
 use super::settings::Settings;
-use super::strip::strip;
+use super::strip::{Stripped, strip};
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Persistent, Result, Value};
@@ -22,6 +22,9 @@ use std::rc::Rc;
 pub(super) const OWN: &str = "levain:";
 const COMMON: &str = "cjs:";
 const STUB: &str = "levain:stub/";
+/// What stands behind a module whose imports wait where it does not itself: the engine (the QuickJS-ng of
+/// rquickjs 0.14) takes such a one for unfinished ever after, so that whoever imports it later waits without an end.
+const WAITS: &str = "\nawait undefined;\n";
 
 /// What resolver, loader and realm share.
 pub(super) struct Modules {
@@ -34,6 +37,10 @@ pub(super) struct Modules {
     stubs: RefCell<Vec<String>>,
     /// Which of them a file's import of a name means.
     led: RefCell<HashMap<(String, String), String>>,
+    /// Files that were looked at before they are loaded.
+    seen: RefCell<HashMap<String, Stripped>>,
+    /// Whether files wait for something as they are evaluated, or what they import does.
+    waiting: RefCell<HashMap<String, bool>>,
     pub(super) places: RefCell<Places>,
     /// The first file of a load that could not be read.
     pub(super) broken: RefCell<Option<Problem>>,
@@ -53,6 +60,8 @@ impl Modules {
             catalog: RefCell::default(),
             stubs: RefCell::default(),
             led: RefCell::default(),
+            seen: RefCell::default(),
+            waiting: RefCell::default(),
             places: RefCell::default(),
             broken: RefCell::default(),
         }
@@ -172,10 +181,12 @@ impl Modules {
 
     /// A file of an extension.
     fn file<'js>(&self, ctx: &Ctx<'js>, path: &str) -> Result<Module<'js, Declared>> {
-        let bytes = files::read(&self.settings.policy, Path::new(path))
-            .map_err(|error| Exception::throw_message(ctx, &format!("{path} cannot be read: {error}")))?;
-        let source = String::from_utf8_lossy(&bytes);
-        let stripped = strip(&source, Path::new(path)).map_err(|problem| {
+        let source = self.source(path);
+        let source =
+            source.map_err(|error| Exception::throw_message(ctx, &format!("{path} cannot be read: {error}")))?;
+        let waits = self.waits(ctx, path);
+        let known = self.seen.borrow_mut().remove(path);
+        let stripped = known.map_or_else(|| strip(&source, Path::new(path)), Ok).map_err(|problem| {
             let (line, column) = (Some(problem.line), Some(problem.column));
             let message = format!("SyntaxError: {}", problem.message);
             let told = Problem { message, file: Some(path.to_owned()), line, column, stack: None };
@@ -183,13 +194,16 @@ impl Modules {
             Exception::throw_syntax(ctx, &format!("{} ({path}:{}:{})", problem.message, problem.line, problem.column))
         })?;
         let api = self.api(ctx)?;
-        let prologue: String = api.get::<_, Function<'_>>("prologue")?.call((source.as_ref(),))?;
+        let prologue: String = api.get::<_, Function<'_>>("prologue")?.call((source.as_str(),))?;
         for (specifier, names) in stripped.imports {
             self.stub(&api, path, &specifier, names)?;
         }
         self.places.borrow_mut().keep(path, stripped.lines);
-        let code =
+        let mut code =
             format!("{prologue}{}", stripped.code.strip_prefix("#!").map_or(stripped.code.as_str(), behind_line));
+        if waits && !stripped.waits {
+            code.push_str(WAITS);
+        }
         // It may stand in a text or a template; the engine takes sources as texts of C.
         let code = if code.contains('\0') { code.replace('\0', "\\u0000") } else { code };
         let module = Module::declare(ctx.clone(), path, code)?;
@@ -198,6 +212,35 @@ impl Modules {
         meta.set("filename", path)?;
         meta.set("dirname", Path::new(path).parent().map(|folder| folder.to_string_lossy().into_owned()))?;
         Ok(module)
+    }
+
+    fn source(&self, path: &str) -> std::io::Result<String> {
+        Ok(String::from_utf8_lossy(&files::read(&self.settings.policy, Path::new(path))?).into_owned())
+    }
+
+    /// Whether a file waits for something as it is evaluated, or what it imports does.
+    fn waits(&self, ctx: &Ctx<'_>, path: &str) -> bool {
+        if let Some(waits) = self.waiting.borrow().get(path) {
+            return *waits;
+        }
+        // One that it imports may import it.
+        self.waiting.borrow_mut().insert(path.to_owned(), false);
+        let source = self.source(path).unwrap_or_default();
+        let Ok(stripped) = strip(&source, Path::new(path)) else { return false };
+        let (mut waits, imports) = (stripped.waits, stripped.imports.clone());
+        self.seen.borrow_mut().insert(path.to_owned(), stripped);
+        for (name, _) in imports {
+            // What is not found is told when it is loaded.
+            let found = self.resolve(ctx, path, &name).unwrap_or_else(|_| {
+                drop(ctx.catch());
+                String::new()
+            });
+            if found.starts_with('/') && self.waits(ctx, &found) {
+                waits = true;
+            }
+        }
+        self.waiting.borrow_mut().insert(path.to_owned(), waits);
+        waits
     }
 
     /// Leads an import of names that a built-in module lacks to a module that has them as stubs.

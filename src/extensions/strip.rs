@@ -4,13 +4,19 @@
 
 use super::place::LineMap;
 use oxc::allocator::Allocator;
-use oxc::ast::ast::{ImportDeclarationSpecifier, Program, Statement};
+use oxc::ast::ast::{
+    ArrowFunctionExpression, AwaitExpression, Declaration, ExportSpecifier, ForOfStatement, Function,
+    ImportDeclarationSpecifier, Program, Statement,
+};
+use oxc::ast_visit::{Visit, walk};
 use oxc::codegen::{Codegen, CodegenOptions, CodegenReturn};
 use oxc::diagnostics::{OxcDiagnostic, Severity};
 use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
+use oxc::syntax::scope::ScopeFlags;
 use oxc::transformer::{TransformOptions, Transformer};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// What a file became.
@@ -19,6 +25,8 @@ pub struct Stripped {
     pub code: String,
     /// The names that it imports from each module, types left out.
     pub imports: Vec<(String, Vec<String>)>,
+    /// Whether it waits for something at its top level.
+    pub(super) waits: bool,
     /// From places in `code` to places in the source; none where they are the same.
     pub(super) lines: Option<LineMap>,
 }
@@ -44,17 +52,23 @@ pub fn strip(source: &str, path: &Path) -> Result<Stripped, SyntaxProblem> {
     first_error(parsed.diagnostics.iter(), source)?;
     let mut program = parsed.program;
     if !kind.is_typescript() && !kind.is_jsx() || is_plain_javascript(path) {
-        return Ok(Stripped { code: source.to_owned(), imports: imports(&program), lines: None });
+        let (imports, waits) = (imports(&program), waits(&program));
+        return Ok(Stripped { code: source.to_owned(), imports, waits, lines: None });
     }
+    let types = exported_types(&program);
     let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true).build(&program);
     first_error(semantic.diagnostics.iter(), source)?;
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let done = Transformer::new(&allocator, path, &options).build_with_scoping(scoping, &mut program);
     first_error(done.diagnostics.iter(), source)?;
-    let imports = imports(&program);
+    let (imports, waits) = (imports(&program), waits(&program));
     let options = CodegenOptions { source_map_path: Some(path.to_owned()), ..CodegenOptions::default() };
-    let CodegenReturn { code, map, .. } = Codegen::new().with_options(options).build(&program);
+    let CodegenReturn { mut code, map, .. } = Codegen::new().with_options(options).build(&program);
+    if !types.is_empty() {
+        let names = types.iter().map(|name| format!("__levainType as {name}")).collect::<Vec<_>>().join(", ");
+        let _infallible = write!(code, "\nconst __levainType = undefined;\nexport {{ {names} }};\n");
+    }
     #[expect(
         clippy::redundant_closure_for_method_calls,
         reason = "the method's type is of a crate that is not named here"
@@ -63,28 +77,93 @@ pub fn strip(source: &str, path: &Path) -> Result<Stripped, SyntaxProblem> {
     let places =
         tokens.map(|token| ((token.get_dst_line(), token.get_dst_col()), (token.get_src_line(), token.get_src_col())));
     let lines = Some(LineMap::new(places.collect()));
-    Ok(Stripped { code, imports, lines })
+    Ok(Stripped { code, imports, waits, lines })
 }
 
 fn is_plain_javascript(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ["js", "mjs", "cjs"].iter().any(|other| ending == *other))
 }
 
+/// Names under which a file exports types and nothing else. Whoever hands a name on need not know that it is a type's, so they are
+/// there at run time, too, without a value.
+fn exported_types(program: &Program<'_>) -> Vec<String> {
+    let (mut types, mut values) = (Vec::new(), Vec::new());
+    let mut sort = |specifiers: &[ExportSpecifier<'_>], all_types: bool| {
+        for specifier in specifiers {
+            let is_type = all_types || specifier.export_kind.is_type();
+            let list = if is_type { &mut types } else { &mut values };
+            list.push(specifier.exported.name().to_string());
+        }
+    };
+    for statement in &program.body {
+        if let Statement::ExportNamedDeclaration(named) = statement {
+            sort(&named.specifiers, named.export_kind.is_type());
+        } else if let Statement::ExportFromDeclaration(from) = statement {
+            sort(&from.specifiers, from.export_kind.is_type());
+        }
+    }
+    for statement in &program.body {
+        let Statement::ExportDeclaration(exported) = statement else { continue };
+        if let Declaration::TSTypeAliasDeclaration(alias) = &exported.declaration {
+            types.push(alias.id.name.to_string());
+        } else if let Declaration::TSInterfaceDeclaration(interface) = &exported.declaration {
+            types.push(interface.id.name.to_string());
+        } else if let Declaration::VariableDeclaration(variables) = &exported.declaration {
+            let names = variables.declarations.iter().flat_map(|one| one.id.get_binding_identifiers());
+            values.extend(names.map(|name| name.name.to_string()));
+        } else {
+            values.extend(exported.declaration.id().map(|name| name.name.to_string()));
+        }
+    }
+    types.sort();
+    types.dedup();
+    let is_name = |name: &String| name != "default" && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
+    types.retain(|name| is_name(name) && !values.contains(name));
+    types
+}
+
+/// The names that are imported from each module, also to hand them on.
 fn imports(program: &Program<'_>) -> Vec<(String, Vec<String>)> {
-    let declarations = program.body.iter().filter_map(|statement| {
-        if let Statement::ImportDeclaration(declaration) = statement { Some(declaration) } else { None }
-    });
     let value_of = |specifier: &ImportDeclarationSpecifier<'_>| {
         let ImportDeclarationSpecifier::ImportSpecifier(specifier) = specifier else { return None };
         (!specifier.import_kind.is_type()).then(|| specifier.imported.name().to_string())
     };
-    let values = declarations.filter(|declaration| !declaration.import_kind.is_type());
-    values
-        .map(|declaration| {
-            let names = declaration.specifiers.iter().flatten().filter_map(value_of).collect();
-            (declaration.source.value.to_string(), names)
-        })
-        .collect()
+    let handed_on = |specifier: &ExportSpecifier<'_>| {
+        (!specifier.export_kind.is_type()).then(|| specifier.local.name().to_string())
+    };
+    let of = |statement: &Statement<'_>| {
+        if let Statement::ImportDeclaration(declaration) = statement {
+            let names = || declaration.specifiers.iter().flatten().filter_map(value_of).collect();
+            (!declaration.import_kind.is_type()).then(|| (declaration.source.value.to_string(), names()))
+        } else if let Statement::ExportFromDeclaration(declaration) = statement {
+            let names = || declaration.specifiers.iter().filter_map(handed_on).collect();
+            (!declaration.export_kind.is_type()).then(|| (declaration.source.value.to_string(), names()))
+        } else if let Statement::ExportAllDeclaration(declaration) = statement {
+            (!declaration.export_kind.is_type()).then(|| (declaration.source.value.to_string(), Vec::new()))
+        } else {
+            None
+        }
+    };
+    program.body.iter().filter_map(of).collect()
+}
+
+/// Whether a module waits for something outside of functions.
+fn waits(program: &Program<'_>) -> bool {
+    struct Waits(bool);
+    impl<'a> Visit<'a> for Waits {
+        fn visit_await_expression(&mut self, _: &AwaitExpression<'a>) {
+            self.0 = true;
+        }
+        fn visit_for_of_statement(&mut self, statement: &ForOfStatement<'a>) {
+            self.0 |= statement.r#await;
+            walk::walk_for_of_statement(self, statement);
+        }
+        fn visit_function(&mut self, _: &Function<'a>, _: ScopeFlags) {}
+        fn visit_arrow_function_expression(&mut self, _: &ArrowFunctionExpression<'a>) {}
+    }
+    let mut found = Waits(false);
+    found.visit_program(program);
+    found.0
 }
 
 fn first_error<'a>(problems: impl Iterator<Item = &'a OxcDiagnostic>, source: &str) -> Result<(), SyntaxProblem> {
@@ -123,9 +202,32 @@ mod tests {
     }
 
     #[test]
+    fn types_that_are_exported_have_no_value() {
+        let made = code(
+            "export interface A {}\nexport type B = 1;\nexport type { C } from \"c\";\nexport { type D, e } from \"d\";\nexport type F = 2;\nexport const F = 2, { g } = f;\n",
+        );
+        assert!(
+            made.ends_with("export { __levainType as A, __levainType as B, __levainType as C, __levainType as D };\n"),
+            "{made}"
+        );
+        assert!(!code("export const a = 1; type B = 1;").contains("__levainType"));
+        let stripped = strip("export { a, type B } from \"m\";", Path::new("/x.ts")).unwrap();
+        assert_eq!(stripped.imports, [("m".to_owned(), vec!["a".to_owned()])]);
+    }
+
+    #[test]
     fn a_mistake_has_its_place() {
         let problem = strip("const a = 1;\nconst b = ;\n", Path::new("/x.ts")).unwrap_err();
         assert_eq!((problem.line, problem.column), (2, 11), "{problem:?}");
+    }
+
+    #[test]
+    fn what_a_module_waits_for_is_outside_of_functions() {
+        let waits = |source: &str| strip(source, Path::new("/x.js")).unwrap().waits;
+        assert!(waits("const a = await b;") && waits("if (a) { for await (const b of c); }"));
+        assert!(!waits(
+            "const a = async () => await b; class C { async d() { await e; } } async function f() { await g; }"
+        ));
     }
 
     #[test]

@@ -14,6 +14,7 @@ const PACKAGES = {
   "pi-ai/oauth": "modules/pi-ai/oauth.js",
   "pi-ai/compat": "modules/pi-ai/index.js",
   "pi-ai/providers/all": "modules/pi-ai/index.js",
+  ...Object.fromEntries(["anthropic", "google", "openai-completions", "openai-responses"].flatMap((name) => [`pi-ai/${name}`, `pi-ai/api/${name}`]).map((name) => [name, "modules/pi-ai/index.js"])),
 };
 
 const NODE = {

@@ -7,6 +7,7 @@
 import { host, unwrap } from "../runtime/bridge.js";
 import { coded } from "../runtime/errors.js";
 import { dirname, isAbsolute } from "../modules/node/path.js";
+import { pathToFileURL } from "../modules/node/url.js";
 import { builtinFile, isBuiltin } from "./builtins.js";
 import { formatOf, resolveModule } from "./resolve.js";
 
@@ -104,6 +105,13 @@ export function createRequire(filename) {
   const path = String(filename?.href ?? filename).replace(/^file:\/\//, "");
   if (!isAbsolute(path)) throw Object.assign(new TypeError(`The argument 'filename' must be a file URL or an absolute path. Received '${path}'`), { code: "ERR_INVALID_ARG_VALUE" });
   return makeRequire(decodeURIComponent(path));
+}
+
+/** The address of what an `import` of this name in that file would load. */
+export function resolveFrom(specifier, from) {
+  if (builtinFile(specifier) || isBuiltin(specifier)) return specifier;
+  const found = /^[a-z]+:\/\//.test(specifier) ? specifier : resolveModule(hostFiles, specifier, from, "import");
+  return found.startsWith("/") ? pathToFileURL(found).href : found;
 }
 
 /**

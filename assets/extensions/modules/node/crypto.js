@@ -1,4 +1,5 @@
-// node:crypto: hashes, HMACs, random values, constant-time comparison. Ciphers and keys are not here.
+// node:crypto: hashes, HMACs, random values, constant-time comparison; ciphers and keys of passwords are in ciphers.js. Keys to
+// sign with are not here.
 
 import { withStubs } from "../stubs.js";
 import { host } from "../../runtime/bridge.js";
@@ -7,13 +8,16 @@ import { crypto as webcrypto, digest, getRandomValues, hashName, randomUUID, sub
 import { bytesOf } from "../../runtime/encoding.js";
 import { coded, unsupported } from "../../runtime/errors.js";
 import { concat } from "../../runtime/fetch.js";
+import { createCipheriv, createDecipheriv, getCipherInfo, getCiphers, hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./ciphers.js";
+import { Transform } from "./stream.js";
 
-export class Hash {
+export class Hash extends Transform {
   #name;
   #key;
   #parts = [];
   #done = false;
   constructor(name, key) {
+    super();
     this.#name = hashName(name);
     this.#key = key === undefined ? null : bytesOf(key);
     // Asked now, so that an unknown name fails where Node fails.
@@ -29,6 +33,14 @@ export class Hash {
     this.#done = true;
     const bytes = digest(this.#name, concat(this.#parts), this.#key);
     return encoding && encoding !== "buffer" ? decodeBytes(bytes, encoding) : asBuffer(bytes);
+  }
+  _transform(chunk, encoding, done) {
+    this.update(chunk, encoding);
+    done();
+  }
+  _flush(done) {
+    this.push(this.digest());
+    done();
   }
   copy() {
     const other = new Hash(this.#name, this.#key ?? undefined);
@@ -61,6 +73,11 @@ export function randomFillSync(view) {
   bytesOf(view).set(host.random(view.byteLength));
   return view;
 }
+export function randomFill(view, ...rest) {
+  const done = rest.pop();
+  randomFillSync(view);
+  globalThis.setTimeout(() => done(null, view), 0);
+}
 export function timingSafeEqual(a, b) {
   const [left, right] = [bytesOf(a), bytesOf(b)];
   if (left.length !== right.length) throw coded(RangeError, "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH", "Input buffers must have the same byte length");
@@ -72,14 +89,8 @@ export function timingSafeEqual(a, b) {
 const refused = (name) => () => {
   throw unsupported(`crypto.${name}`);
 };
-export const createCipheriv = refused("createCipheriv");
-export const createDecipheriv = refused("createDecipheriv");
 export const createSign = refused("createSign");
 export const createVerify = refused("createVerify");
-export const pbkdf2Sync = refused("pbkdf2Sync");
-export const pbkdf2 = refused("pbkdf2");
-export const scryptSync = refused("scryptSync");
-export const scrypt = refused("scrypt");
 export const generateKeyPairSync = refused("generateKeyPairSync");
 export const createPrivateKey = refused("createPrivateKey");
 export const createPublicKey = refused("createPublicKey");
@@ -92,17 +103,18 @@ export class KeyObject {
   }
 }
 export const constants = Object.freeze({ RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_PKCS1_PSS_PADDING: 6 });
+export { createCipheriv, createDecipheriv, getCipherInfo, getCiphers, hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync };
 export { webcrypto, subtle, randomUUID, getRandomValues };
 // Names of the real module that are not implemented.
 export const {
   Certificate, Cipher, Cipheriv, Decipher, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH, Hmac, Sign, Verify,
   X509Certificate, checkPrime, checkPrimeSync, createDiffieHellman, createDiffieHellmanGroup, createECDH, createSecretKey,
-  diffieHellman, generateKey, generateKeyPair, generateKeySync, generatePrime, generatePrimeSync, getCipherInfo, getCiphers, getCurves,
-  getDiffieHellman, getFips, hkdf, hkdfSync, privateDecrypt, privateEncrypt, publicDecrypt, publicEncrypt, randomFill, secureHeapUsed,
+  diffieHellman, generateKey, generateKeyPair, generateKeySync, generatePrime, generatePrimeSync, getCurves,
+  getDiffieHellman, getFips, privateDecrypt, privateEncrypt, publicDecrypt, publicEncrypt, secureHeapUsed,
   setEngine, setFips,
 } = withStubs("node:crypto");
 export default {
-  createHash, createHmac, hash, getHashes, randomBytes, randomInt, randomFillSync, timingSafeEqual, createCipheriv, createDecipheriv, createSign,
+  createHash, createHmac, hash, getHashes, randomBytes, randomInt, randomFillSync, timingSafeEqual, createCipheriv, createDecipheriv, getCipherInfo, getCiphers, hkdf, hkdfSync, randomFill, createSign,
   createVerify, pbkdf2, pbkdf2Sync, scrypt, scryptSync, generateKeyPairSync, createPrivateKey, createPublicKey, sign, verify, webcrypto, subtle,
   randomUUID, getRandomValues, KeyObject, constants,
 };

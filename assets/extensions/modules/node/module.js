@@ -2,9 +2,11 @@
 
 import { withStubs } from "../stubs.js";
 import { builtinModules, isBuiltin } from "../../loader/builtins.js";
-import { createRequire } from "../../loader/require.js";
+import { createRequire, resolveFrom } from "../../loader/require.js";
 
 export { builtinModules, createRequire, isBuiltin };
+// For import.meta.resolve; see loader/prologue.js.
+export { resolveFrom as __resolveFrom };
 // Names of the real module that are not implemented.
 export const {
   Module, SourceMap, _cache, _debug, _extensions, _findPath, _initPaths, _load, _nodeModulePaths, _pathCache, _preloadModules,
