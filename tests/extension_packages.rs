@@ -126,13 +126,28 @@ fn an_extension_changes_nothing_that_decides_what_runs() {
         agent.join("other.txt"),
         agent.join("extensions/my.json"),
         home.join(".pi/cache/mine/x.bin"),
+        home.join(".pi/extensions/x.ts"),
+        home.join(".pi/mine/x.db"),
+        home.join(".config/other/x.json"),
+        home.join(".config/acme/deep/x.json"),
+        project.home.config().join("config.toml"),
     ];
     let writes = format!(
         "import fs from \"node:fs\"; const paths = {paths:?}; const tried = (path: string) => {{ try {{ fs.mkdirSync(path.replace(/\\/[^/]*$/, \"\"), {{ recursive: true }}); fs.writeFileSync(path, \"x\"); return \"done\"; }} catch (error: any) {{ return error.code; }} }};
         export default (pi: any) => pi.on(\"input\", (event: any) => ({{ action: \"transform\", text: paths.map(tried).join(\" \") }}));"
     );
     write(&home, "mine/extensions/m.ts", &writes);
-    assert_eq!(asked(&project), "EACCES EACCES EACCES EACCES EACCES EACCES done done done");
+    assert_eq!(
+        asked(&project),
+        "EACCES EACCES EACCES EACCES EACCES EACCES done done done EACCES done EACCES EACCES EACCES"
+    );
+    let config = project.home.config().join("config.toml");
+    let folders = format!("extension_folders = [\"~/.config/acme\", {:?}]\n", config.parent().unwrap());
+    write(config.parent().unwrap(), "config.toml", &folders);
+    assert_eq!(
+        asked(&project),
+        "EACCES EACCES EACCES EACCES EACCES EACCES done done done EACCES done EACCES done EACCES"
+    );
 }
 
 #[test]

@@ -344,3 +344,27 @@ fn the_active_tools_given_back_are_all_there_were() {
     let fewer = offered(fewer);
     assert!(fewer.contains(&"rye_file_system_read".into()) && !fewer.contains(&"rye_bash".into()), "{fewer:?}");
 }
+
+/// What an extension says before the first request, or while a prompt goes through its handlers, goes along with that prompt: it is
+/// neither a prompt of its own nor asked about by itself.
+#[test]
+fn what_is_said_before_a_request_goes_along_with_its_prompt() {
+    let extension = r#"export default (pi: any) => {
+  pi.on("session_start", async () => {
+    await pi.exec("true", []);
+    pi.sendMessage({ customType: "state", content: "FIRST OF ALL", display: false });
+  });
+  pi.on("before_agent_start", () => { pi.sendMessage({ customType: "state", content: "BESIDE THE PROMPT", display: false }); });
+};"#;
+    let project = Project::with("", &[json!({"steps": [{"text": "Done."}]})]);
+    granting(&project);
+    project.write(".ai/extensions/e.ts", extension);
+    let project = project.trusted();
+    let id = project.run("go on");
+    let (code, sent, err) = project.levain(&["context", "show", "--thread", &id, "--wire"]);
+    assert_eq!(code, 0, "{err}");
+    let places = ["FIRST OF ALL", "BESIDE THE PROMPT", "go on"].map(|text| sent.find(text));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {sent}");
+    let count = |kind: &str| project.events(&id).iter().filter(|(other, _)| other == kind).count();
+    assert_eq!((count("request_recorded"), count("cognition_in")), (1, 1), "{:?}", project.events(&id));
+}

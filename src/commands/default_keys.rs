@@ -38,7 +38,7 @@ pub(super) const DEFAULT_KEYS: &[(Context, CommandId, &str)] = &[
     (Context::Text, CommandId::EditDeleteToStart, "ctrl-u"),
     (Context::Text, CommandId::EditDeleteToEnd, "ctrl-k"),
     (Context::Text, CommandId::EditYank, "ctrl-y"),
-    (Context::Text, CommandId::EditUndo, "ctrl-_ ctrl-/ ctrl-7"),
+    (Context::Text, CommandId::EditUndo, "ctrl-_ ctrl-/"),
     (Context::Text, CommandId::EditRedo, "alt-_ alt-/"),
     (Context::Text, CommandId::EditLeft, "left ctrl-b"),
     (Context::Text, CommandId::EditRight, "right ctrl-f"),

@@ -144,6 +144,8 @@ pub struct Config {
     pub tool_environment: Sourced<Vec<String>>,
     /// Hosts that extensions may reach.
     pub extension_hosts: Sourced<Vec<String>>,
+    /// Folders in which extensions may write beside those that they all may.
+    pub extension_folders: Sourced<Vec<PathBuf>>,
     /// Whether commands of models are confined.
     pub sandbox: Sourced<SandboxMode>,
     /// What missing and bad signatures mean in each space.
@@ -174,6 +176,7 @@ impl Default for Config {
             bundles: None,
             tool_environment: Sourced::built_in(Vec::new()),
             extension_hosts: Sourced::built_in(Vec::new()),
+            extension_folders: Sourced::built_in(Vec::new()),
             sandbox: Sourced::built_in(SandboxMode::default()),
             signatures: Sourced::built_in(Policies::default()),
             bounds: Bounds::USUAL,
@@ -193,10 +196,8 @@ impl Config {
         };
         let path = |path: &PathBuf| path.display().to_string();
         let model = self.model.as_ref().map(|model| (model.value.to_string(), &model.source));
-        let bundles = self
-            .bundles
-            .as_ref()
-            .map(|bundles| (bundles.value.iter().map(path).collect::<Vec<_>>().join(":"), &bundles.source));
+        let paths = |all: &[PathBuf]| all.iter().map(path).collect::<Vec<_>>().join(":");
+        let bundles = self.bundles.as_ref().map(|bundles| (paths(&bundles.value), &bundles.source));
         let keymap = self.keymap.as_ref().map(|keymap| (path(&keymap.value), &keymap.source));
         let links = self.links.as_ref().map_or(("auto".to_owned(), &Source::BuiltIn), |links| {
             (if links.value { "on" } else { "off" }.to_owned(), &links.source)
@@ -218,6 +219,7 @@ impl Config {
             ("bundles", bundles.unwrap_or_else(|| unset.clone())),
             ("tool_environment", (self.tool_environment.value.join(","), &self.tool_environment.source)),
             ("extension_hosts", (self.extension_hosts.value.join(","), &self.extension_hosts.source)),
+            ("extension_folders", (paths(&self.extension_folders.value), &self.extension_folders.source)),
             ("sandbox", (self.sandbox.value.word().to_owned(), &self.sandbox.source)),
             ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
             ("keymap", keymap.unwrap_or(unset)),

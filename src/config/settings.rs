@@ -237,6 +237,17 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "extension_folders",
+        variable: "LEVAIN_EXTENSION_FOLDERS",
+        in_project: false,
+        decides: false,
+        expects: "folders, for example [\"~/.config/acme\"]",
+        read: |config, given, source| {
+            config.extension_folders = Sourced { value: given.paths()?, source };
+            Ok(())
+        },
+    },
+    Setting {
         name: "sandbox",
         variable: "LEVAIN_SANDBOX",
         in_project: false,

@@ -24,6 +24,18 @@ impl WireForm {
     /// Those in which any request can be looked at.
     pub const ALL: [Self; 5] = [Self::Anthropic, Self::OpenAi, Self::Compatible, Self::Responses, Self::Gemini];
 
+    /// What extensions know it by, which have pi's names.
+    #[must_use]
+    pub fn name_of_pi(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic-messages",
+            Self::OpenAi | Self::Compatible => "openai-completions",
+            Self::Responses => "openai-responses",
+            Self::Gemini => "google-generative-ai",
+            Self::Extension => "extension",
+        }
+    }
+
     /// What people call it.
     #[must_use]
     pub fn title(self) -> &'static str {

@@ -19,6 +19,9 @@ const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// A larger file is not read.
 const LARGEST: u64 = 64 << 20;
 
+/// What lets extensions change files elsewhere.
+pub(super) const NAME_IT: &str = ": name its folder in extension_folders of your config.toml to allow it";
+
 /// `{ value }` of a fallible function.
 pub(super) fn fine(value: Plain) -> Plain {
     Plain::map([("value", value)])
@@ -158,7 +161,11 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
         other => match change(policy, cwd, other, arguments) {
             Ok(value) => fine(value),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                refused("EACCES", &format!("EACCES: extensions may not change this here, {other} '{asked}'"))
+                let mut message = format!("EACCES: extensions may not change this here, {other} '{asked}'");
+                if followed(&path).is_ok_and(|real| policy.may_be_named(&real)) {
+                    message.push_str(NAME_IT);
+                }
+                refused("EACCES", &message)
             }
             Err(error) => failed(&error, other, asked),
         },

@@ -63,6 +63,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Whether a file lies where the person could let extensions write.
+    pub(super) fn may_be_named(&self, real: &Path) -> bool {
+        let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
+        !within(&self.guarded) && !within(&self.hidden) && !within(&self.write)
+    }
+
     /// The folders in which something may be written.
     pub(super) fn roots(&self) -> impl Iterator<Item = &Path> {
         self.write.iter().chain(&self.data).map(PathBuf::as_path)

@@ -74,7 +74,7 @@ fn dated(mut group: Vec<Value>, entry: &Entry, forms: &Forms) -> Vec<Value> {
 fn answered<'a>(answer: &'a AnswerFacts, forms: &Forms) -> impl Iterator<Item = (String, Value)> + use<'a> {
     let AnswerFacts { model, usage, spend, stop } = answer;
     let fields = [
-        ("api", forms.get(model).map(|form| json!(form))),
+        ("api", forms.get(model).map(|form| form.name_of_pi().into())),
         ("provider", Some(model.provider.as_str().into())),
         ("model", Some(model.model.as_str().into())),
         ("usage", Some(used(usage, *spend))),
@@ -89,7 +89,7 @@ fn answered<'a>(answer: &'a AnswerFacts, forms: &Forms) -> impl Iterator<Item = 
 pub fn arriving(message: &Message, (model, form): (&ModelRef, Option<WireForm>), usage: &Usage, since: u64) -> Value {
     let blocks: Vec<Value> = message.blocks.iter().filter_map(block).collect();
     json!({
-        "role": "assistant", "content": blocks, "api": form, "provider": model.provider, "model": model.model,
+        "role": "assistant", "content": blocks, "api": form.map(WireForm::name_of_pi), "provider": model.provider, "model": model.model,
         "usage": used(usage, None), "timestamp": since,
     })
 }

@@ -59,10 +59,11 @@ impl ExtensionThread {
         asks.then(|| mode(arguments.get("options")))
     }
 
-    /// Whether a message of an extension has to begin the conversation, which a prompt alone can.
+    /// Whether a message of an extension has to begin the conversation, which a prompt alone can. One that comes while the first
+    /// prompt is on its way goes along with it.
     pub(super) fn begins(&self, arguments: &Value) -> bool {
-        let begun = self.state.borrow().as_ref().is_some_and(|state| state.cost.turns > 0);
-        !begun && self.turn(arguments).is_some()
+        let rests_unsaid = self.state.borrow().as_ref().is_some_and(|state| state.cost.turns == 0 && is_idle(state));
+        rests_unsaid && self.turn(arguments).is_some()
     }
 
     /// Leaves a message that joins the conversation with the next prompt, or that the model answers.

@@ -1,7 +1,7 @@
 //! Models as extensions know them, and what they ask of one. They get no key: whose that is calls the model for them.
 
 use super::model_registry::Models;
-use crate::domain::{Entry, ModelRef, ThinkingLevel, ToolSpec};
+use crate::domain::{Entry, ModelRef, ThinkingLevel, Tokens, ToolSpec, WireForm};
 use crate::engine::driver::ModelRegistry as _;
 use crate::pipeline::{Forms, stopped, to_json, used};
 use crate::ports::{ModelAnswer, ModelCall};
@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 /// What extensions get in the place of a key. Models are called for them, whatever they say it is.
 const NO_KEY: &str = "levain-keeps-the-key";
+
+/// The window of a model that nobody has described, as pi takes it for its custom models.
+const USUAL_WINDOW: Tokens = Tokens(128_000);
 
 /// Providers that pi calls otherwise: by their names here, and by pi's.
 const PROVIDERS: [(&str, &str); 1] = [("gemini", "google")];
@@ -65,6 +68,19 @@ pub(super) fn key(models: &Models, arguments: &Value) -> Value {
     if may_ask { NO_KEY.into() } else { Value::Null }
 }
 
+/// Where a model is asked, without what its wire form adds, as pi writes it; empty where that is nowhere, or cannot be said.
+fn base(models: &Models, model: &ModelRef) -> String {
+    let endpoint = models.provider(model).map(|provider| provider.endpoint()).unwrap_or_default();
+    let ends = match models.form(model) {
+        WireForm::Anthropic => "/v1/messages",
+        WireForm::OpenAi | WireForm::Compatible => "/chat/completions",
+        WireForm::Responses => "/responses",
+        WireForm::Gemini => "/models",
+        WireForm::Extension => return String::new(),
+    };
+    if endpoint.starts_with("http") { endpoint.trim_end_matches(ends).to_owned() } else { String::new() }
+}
+
 /// As pi describes a model. Prices are dollars for a million tokens.
 pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
     let info = models.catalog().lookup(model);
@@ -72,8 +88,8 @@ pub(super) fn described(models: &Models, model: &ModelRef) -> Value {
     let thinks = info.as_ref().and_then(ModelInfo::thinks);
     let kinds: &[&str] = if models.takes_images(model) { &["text", "image"] } else { &["text"] };
     json!({
-        "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model),
-        "contextWindow": models.window(model), "maxTokens": models.max_output(model), "input": kinds,
+        "provider": of_pi(&model.provider), "id": model.model, "name": model.model, "api": models.form(model).name_of_pi(),
+        "baseUrl": base(models, model), "contextWindow": models.window(model).unwrap_or(USUAL_WINDOW), "maxTokens": models.max_output(model), "input": kinds,
         "reasoning": thinks.unwrap_or_else(|| is_known(models.form(model), &model.model)),
         "cost": {"input": input, "output": output, "cacheRead": read, "cacheWrite": write},
     })

@@ -52,6 +52,8 @@ pub struct Extensions {
     /// Those that the command line names, and the flags that it gives.
     named: Vec<PathBuf>,
     flags: Vec<String>,
+    /// Folders of the person's settings in which they may write, too.
+    folders: Vec<PathBuf>,
 }
 
 /// The files of extensions that a path stands for; none where there is none.
@@ -88,7 +90,14 @@ impl Extensions {
         arguments: &Arguments,
     ) -> Self {
         let (named, flags) = (arguments.extensions.clone(), arguments.flags.clone());
-        Self { dirs, root, home, environment, named, flags }
+        Self { dirs, root, home, environment, named, flags, folders: Vec::new() }
+    }
+
+    /// The same, which may write in these folders, too.
+    pub(super) fn with_folders(self, folders: &[PathBuf]) -> Self {
+        // What is a link now is followed, as it is when they write.
+        let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
+        Self { folders: folders.iter().map(real).collect(), ..self }
     }
 
     /// Those there are now, in the order in which they are loaded, each file once: those of the command line, what pi's
@@ -243,6 +252,7 @@ impl Extensions {
                     .map(|folder| self.dirs.home.join(folder))
                     .into_iter()
                     .chain([self.root.clone(), temporary])
+                    .chain(self.folders.clone())
                     .collect(),
                 Vec::new(),
             ),

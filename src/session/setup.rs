@@ -168,7 +168,7 @@ impl Setup {
     #[must_use]
     pub fn extensions(&self) -> Extensions {
         let places = (self.dirs.clone(), self.project.root.clone(), self.prompt_home());
-        Extensions::new(places, self.environment(), &self.arguments)
+        Extensions::new(places, self.environment(), &self.arguments).with_folders(&self.config.extension_folders.value)
     }
 
     /// The model a new thread uses when its directive wishes for none.

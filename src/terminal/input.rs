@@ -329,12 +329,17 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 fn translate(event: Event) -> Option<InputEvent> {
     match event {
         Event::Key(key) if key.kind == KeyEventKind::Release => None,
-        Event::Key(key) => Some(InputEvent::Key(Key {
-            code: key_code(key.code)?,
-            ctrl: key.modifiers.contains(Modifiers::CONTROL),
-            alt: key.modifiers.contains(Modifiers::ALT),
-            shift: key.modifiers.contains(Modifiers::SHIFT),
-        })),
+        Event::Key(key) => {
+            let ctrl = key.modifiers.contains(Modifiers::CONTROL);
+            let mut code = key_code(key.code)?;
+            if let KeyCode::Char(letter) = &mut code
+                && ctrl
+            {
+                *letter = of_control(*letter);
+            }
+            let (alt, shift) = (key.modifiers.contains(Modifiers::ALT), key.modifiers.contains(Modifiers::SHIFT));
+            Some(InputEvent::Key(Key { code, ctrl, alt, shift }))
+        }
         Event::Paste(text) => Some(InputEvent::Paste(text)),
         Event::Mouse(mouse) => match mouse.kind {
             MouseEventKind::ScrollUp => Some(InputEvent::Wheel(3)),
@@ -365,6 +370,17 @@ fn translate(event: Event) -> Option<InputEvent> {
         })) => Some(InputEvent::SynchronizedOutput),
         Event::Csi(Csi::Keyboard(Keyboard::ReportFlags(_))) => Some(InputEvent::KeyboardProtocol),
         Event::WindowResized(_) | Event::Csi(_) | Event::Osc(_) | Event::Dcs(_) => None,
+    }
+}
+
+/// The sign that a control byte is of: the parser tells the bytes 1C to 1F as ctrl with the digits 4 to 7, which send them, too.
+fn of_control(letter: char) -> char {
+    match letter {
+        '4' => '\\',
+        '5' => ']',
+        '6' => '^',
+        '7' => '_',
+        letter => letter,
     }
 }
 
@@ -556,6 +572,9 @@ mod tests {
         assert_eq!(decode(&[b"\x1b\r"]), [alt_enter]);
         assert_eq!(decode(&[b"\x10"]), [InputEvent::Key(Key::ctrl('p'))]);
         assert_eq!(decode(&[b"\n"]), [InputEvent::Key(Key::ctrl('j'))]);
+        for (byte, sign) in [(0x1c, '\\'), (0x1d, ']'), (0x1e, '^'), (0x1f, '_')] {
+            assert_eq!(decode(&[&[byte]]), [InputEvent::Key(Key::ctrl(sign))]);
+        }
     }
 
     proptest! {

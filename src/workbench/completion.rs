@@ -142,7 +142,7 @@ impl Model {
 
     /// Whether the worker that is started is to say if there is such a command: there are extensions, or may be.
     pub(super) fn may_name_commands(&self) -> bool {
-        self.view.link == Link::Draft && !self.browser.no_extensions
+        self.view.link != Link::Connected && !self.browser.no_extensions
     }
 
     /// Skills and templates, and the commands of extensions.

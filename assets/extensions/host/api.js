@@ -3,7 +3,7 @@
 // Registration only fills the registry and tells the host about changes after the load. Actions throw
 // while the factory runs, because no session is bound yet; afterwards they go to the host by name.
 
-import { action, ask, report } from "../runtime/bridge.js";
+import { action, ask, report, runAs } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { bus } from "./bus.js";
 import { addFlag, addHandler, presetOf } from "./registry.js";
@@ -133,6 +133,8 @@ export function makeApi(extension) {
       on: (channel, handler) => bus.on(channel, handler, id),
     },
   };
+  // Whatever ran before, it is this extension that asks.
+  for (const [name, work] of Object.entries(pi)) if (typeof work === "function") pi[name] = (...args) => runAs(id, () => work(...args));
   return pi;
 }
 

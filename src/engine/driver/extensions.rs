@@ -12,7 +12,7 @@ use crate::domain::{
     Moved, NumberedText, OpenComponent, OpenDialog, PromptEvent, Shown, Suggested, Suggestion, ThreadEvent, ThreadKind,
     Timestamp, ToComplete, ToDraw, ToolCall,
 };
-use crate::engine::thread::Effect;
+use crate::engine::thread::{Effect, Phase};
 use crate::pipeline::Chain;
 use crate::ports::handlers::DEADLINE;
 use crate::ports::tools::Waiting;
@@ -190,7 +190,13 @@ impl<A: Audience> Driver<A> {
             Asked::Attention(text) => {
                 self.dialogs.calling = Some(NumberedText::after(self.dialogs.calling.as_ref(), text));
             }
-            Asked::Append(entry, done) => {
+            Asked::Append(mut entry, done) => {
+                // What a handler says of a prompt goes along with it, and is answered with it.
+                if let ExtensionEntry::Message { turn, .. } = &mut entry
+                    && matches!(self.thread.phase, Phase::Taking { .. })
+                {
+                    *turn = None;
+                }
                 let size = serde_json::to_string(&entry).map_or(usize::MAX, |text| text.len());
                 if size <= LARGEST_ENTRY {
                     let _kept = self.accept(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
@@ -265,16 +271,24 @@ impl Access {
         }
     }
 
-    /// Asks for something, and waits until it is done or the thread has ended.
+    /// Asks for something, and waits until it is done or the thread has ended. It is asked here and now where there is room: what
+    /// a handler leaves behind comes before what it answers.
     fn done(&self, asked: impl FnOnce(oneshot::Sender<()>) -> Asked) -> Waiting<'static, ()> {
         let (done, over) = oneshot::channel();
-        let (sender, asked) = (self.0.upgrade(), asked(done));
+        let asked = DriverMessage::Extension(asked(done));
+        let Some(sender) = self.0.upgrade() else { return Box::pin(std::future::ready(())) };
+        let late = match sender.try_send(asked) {
+            Ok(()) => None,
+            Err(mpsc::error::TrySendError::Full(asked)) => Some(asked),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Box::pin(std::future::ready(())),
+        };
         Box::pin(async move {
-            if let Some(sender) = sender
-                && sender.send(DriverMessage::Extension(asked)).await.is_ok()
+            if let Some(asked) = late
+                && sender.send(asked).await.is_err()
             {
-                let _ended = over.await;
+                return;
             }
+            let _ended = over.await;
         })
     }
 }

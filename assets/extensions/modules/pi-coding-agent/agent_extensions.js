@@ -125,3 +125,16 @@ export class AgentExtensions {
     };
   }
 }
+
+/** What pi hands to a loader of extensions before a session is there. An agent's session here makes its own. */
+export function createExtensionRuntime() {
+  const unbound = () => {
+    throw new Error("this runtime is bound to no session: an agent's session here makes its own");
+  };
+  const names = ["sendMessage", "sendUserMessage", "appendEntry", "setSessionName", "getSessionName", "setLabel", "getActiveTools", "getAllTools", "setActiveTools", "getCommands", "getThinkingLevel", "setThinkingLevel"];
+  const nothing = () => {};
+  return {
+    ...Object.fromEntries(names.map((name) => [name, unbound])), setModel: async () => unbound(), flagValues: new Map(), pendingProviderRegistrations: [],
+    refreshTools: nothing, assertActive: nothing, invalidate: nothing, registerProvider: nothing, unregisterProvider: nothing,
+  };
+}

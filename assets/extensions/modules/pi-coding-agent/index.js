@@ -5,6 +5,7 @@ import { withStubs } from "../stubs.js";
 export { createEventBus } from "../../host/bus.js";
 export { Theme } from "../../host/theme.js";
 export { AgentSession, createAgentSession } from "./agent_session.js";
+export { createExtensionRuntime } from "./agent_extensions.js";
 export {
   createLocalBashOperations, getShellConfig,
 } from "./bash.js";
@@ -55,6 +56,6 @@ export const {
   SessionSelectorComponent, SettingsSelectorComponent, ShowImagesSelectorComponent, SkillInvocationMessageComponent,
   ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
   UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSessionFromServices,
-  createAgentSessionRuntime, createAgentSessionServices, createExtensionRuntime, discoverAndLoadExtensions, findCutPoint,
+  createAgentSessionRuntime, createAgentSessionServices, discoverAndLoadExtensions, findCutPoint,
   findTurnStartIndex, generateBranchSummary, generateSummary, loadSkills, main, prepareBranchEntries, runPrintMode, runRpcMode,
 } = withStubs("pi-coding-agent");
