@@ -444,3 +444,44 @@ fn a_projects_extension_answers_for_no_model() {
     let (code, told, err) = run(&both, "hello");
     assert_eq!((code, told["result"].as_str()), (0, Some("Small by own, key undefined")), "{told}{err}");
 }
+
+/// The usual shape of a provider of one's own: `streamSimple` changes a little and hands on to pi's stream of a wire form.
+#[test]
+fn code_that_answers_may_ask_the_server_for_which_it_speaks() {
+    let project = own();
+    let server = WireServer::start("Said by the server.");
+    let file = project.home.home().join(".pi/agent/extensions/own.ts");
+    let wraps = format!(
+        r#"import {{ streamSimpleOpenAICompletions }} from "@earendil-works/pi-ai";
+export default (pi: any) => pi.registerProvider("own", {{ baseUrl: "{}", apiKey: "OWN_MODEL_KEY", api: "openai-completions",
+  models: [{{ id: "small", contextWindow: 32000, maxTokens: 4096, cost: {{ input: 10, output: 20, cacheRead: 0, cacheWrite: 0 }} }}],
+  streamSimple: (model: any, context: any, options: any) => streamSimpleOpenAICompletions(model, {{ ...context, systemPrompt: "Its own words." }}, {{ ...options, headers: {{ "x-extra": "1", host: "elsewhere" }} }}),
+}});"#,
+        server.base("/v1")
+    );
+    std::fs::write(file, wraps).unwrap();
+    let asked = |hosts: &str| {
+        let mut run = project.home.levain(&["run", "--json", "--model", "own/small", "--directive", "work", "hello"]);
+        terminal::output(run.env("OWN_MODEL_KEY", wire_server::KEY).env("LEVAIN_EXTENSION_HOSTS", hosts))
+    };
+    let (code, out, err) = asked("127.0.0.1");
+    assert!(code == 0 && out.contains("Said by the server."), "{out}{err}");
+    let (texts, headers) = (server.asked(), server.headers());
+    assert!(texts.len() == 1 && texts[0].contains("Its own words.") && texts[0].contains("hello"), "{texts:?}");
+    assert_eq!(headers[0].get("x-extra").map(|value| value.to_str().unwrap()), Some("1"));
+    assert!(headers[0].get("host").is_none_or(|value| value != "elsewhere"));
+    // It counts once: with the answer.
+    let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    let events = project.events(line["thread_id"].as_str().unwrap());
+    let beside = events.iter().filter(|(_, event)| event["entry"]["entry"] == "model_call").collect::<Vec<_>>();
+    assert!(beside.len() == 1 && beside[0].1["entry"]["usage"]["output"] == 0, "{beside:?}");
+    let answer = events.iter().find(|(event, _)| event == "cognition_out").unwrap();
+    assert!(answer.1["usage"]["output"].as_u64() > Some(0), "{answer:?}");
+    // Only where the person named the host.
+    let (code, out, err) = asked("example.org");
+    assert!(code != 0 && format!("{out}{err}").contains("127.0.0.1 has to stand in extension_hosts"), "{out}{err}");
+    assert_eq!(server.asked().len(), 1);
+    for (file, bytes) in all_files(&project.home.project().join(".ai")) {
+        assert!(!String::from_utf8_lossy(&bytes).contains(wire_server::KEY), "{}", file.display());
+    }
+}

@@ -438,6 +438,34 @@ fn types_are_handed_on_among_values() {
     assert_eq!(bench.emit("turn_end", json!({})).answers[0].result, Some(json!("value")));
 }
 
+/// `node:vm` as on Node 20, and `jiti`, by which packages load TypeScript of theirs.
+#[test]
+fn scripts_run_with_the_names_of_their_context_and_jiti_loads_files() {
+    let bench = Bench::new();
+    bench.write("x.ts", "export const x: number = 1;");
+    bench.write("d.ts", "export default { deep: 1 as number };");
+    let text = r#"import vm from "node:vm";
+import { createJiti } from "jiti";
+const at = (w: any) => { try { return w(); } catch (e: any) { return e.name; } };
+export default (pi: any) => pi.on("input", async () => {
+  const ctx: any = vm.createContext({ a: 2, out: [], add: (x: number, y: number) => x + y });
+  const o: any[] = [];
+  o.push(vm.runInContext("a + 1", ctx), vm.runInContext("var b = 5; c = 7; function f(x) { return x * b } f(a)", ctx), ctx.b, ctx.c, vm.runInContext("f(3)", ctx));
+  o.push(at(() => vm.runInContext("process.exit()", ctx)), at(() => vm.runInContext("nope + 1", ctx)), vm.runInContext("typeof process + typeof nope", ctx), at(() => vm.runInContext("let x = ;", ctx)));
+  o.push(await vm.runInContext("(async () => { const r = await Promise.resolve(add(1, 2)); out.push(r); return r * 2; })()", ctx), ctx.out, typeof (globalThis as any).c);
+  o.push(vm.runInNewContext("x + y", { x: 1, y: 2 }), new vm.Script("this.a = 9; globalThis.z = 1").runInContext(ctx), ctx.a, ctx.z, vm.isContext(ctx), vm.isContext({}));
+  o.push(vm.compileFunction("return p + q", ["p", "q"])(1, 2), vm.runInThisContext("1 + 1"), at(() => vm.runInContext("throw new TypeError('bad')", ctx)), vm.runInContext("[1,2].map((v) => v + a)", ctx), vm.runInContext("const k = 4; k * 2", ctx));
+  const jiti = createJiti(import.meta.url);
+  o.push((await jiti.import("./x.ts") as any).x, await jiti.import("./d.ts", { default: true }), (jiti("./x.ts") as any).x, jiti.esmResolve("./x.ts").startsWith("file://"), await jiti.import("./none.ts", { try: true }) === undefined);
+  return { action: "transform", text: JSON.stringify(o) };
+});"#;
+    bench.registered("e.ts", text);
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let told = emitted.answers[0].result.as_ref().unwrap()["text"].as_str().unwrap();
+    let of_node = r#"3,10,5,7,15,"ReferenceError","ReferenceError","undefinedundefined","SyntaxError",6,[3],"undefined",3,1,9,1,true,false,3,2,"TypeError",[10,11],8"#;
+    assert_eq!(told, format!(r#"[{of_node},1,{{"deep":1}},1,true,true]"#));
+}
+
 /// A function of an extension that has a database work without an end.
 const SQL: &str = "import { DatabaseSync } from 'node:sqlite';
 const endless = () => new DatabaseSync(':memory:').exec('WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT count(*) FROM c');
@@ -680,6 +708,7 @@ fn files_are_changed_in_the_folders_of_the_policy_alone() {
         write: vec![root.join("open")],
         guarded: vec![root.join("open/guarded"), root.join("open/holds/guarded")],
         data: vec![root.join("open/guarded")],
+        only_looks: false,
         looked_through: Vec::new(),
     };
     let settings = Settings {

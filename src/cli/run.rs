@@ -53,7 +53,8 @@ pub(super) struct RunArguments {
     /// An image that goes along; may be given several times
     #[arg(long, value_name = "FILE")]
     image: Vec<String>,
-    /// Allow a tool that the directive asks about, by name, id or capability; may be given several times
+    /// Allow a tool that the directive asks about: its id (rye/bash, extension/NAME), its capability, or the name of one that
+    /// is built in; may be given several times
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
     /// End after this many turns

@@ -19,6 +19,9 @@ const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// A larger file is not read.
 const LARGEST: u64 = 64 << 20;
 
+/// Why nothing is changed where a thread would.
+const LOOKS: &str = "nothing is changed while somebody only looks";
+
 /// What lets extensions change files elsewhere.
 pub(super) const NAME_IT: &str = ": name its folder in extension_folders of your config.toml to allow it";
 
@@ -155,11 +158,12 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
                 meta.map_or_else(|error| failed(&error, "lstat", asked), |meta| fine(stat(&meta)))
             }
         }
-        other if !changes => {
-            refused("EACCES", &format!("EACCES: nothing is changed while somebody only looks, {other} '{asked}'"))
-        }
+        other if !changes => refused("EACCES", &format!("EACCES: {LOOKS}, {other} '{asked}'")),
         other => match change(policy, cwd, other, arguments) {
             Ok(value) => fine(value),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && policy.only_looks => {
+                refused("EACCES", &format!("EACCES: {LOOKS}, {other} '{asked}'"))
+            }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 let mut message = format!("EACCES: extensions may not change this here, {other} '{asked}'");
                 if followed(&path).is_ok_and(|real| policy.may_be_named(&real)) {

@@ -58,6 +58,8 @@ pub struct Policy {
     /// Folders among the guarded ones where files of data (JSON) are written, though nothing that runs: where extensions lie, many
     /// keep their settings beside themselves.
     pub data: Vec<PathBuf>,
+    /// Extensions are looked at: nothing is kept of what they do.
+    pub only_looks: bool,
     /// Files and folders of the project that somebody looked through: what lies there imports nothing else of the project.
     pub looked_through: Vec<PathBuf>,
 }

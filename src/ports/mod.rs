@@ -28,5 +28,5 @@ pub use provider::{
     ResponseWatch,
 };
 pub use store::{StoreError, ThreadStore};
-pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess};
+pub use thread_access::{ModelAnswer, ModelCall, ThreadAccess, Within};
 pub use tools::{KeptResults, ToolListener, ToolOutcome, ToolRunner};

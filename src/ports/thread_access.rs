@@ -1,5 +1,6 @@
 //! What extensions can ask of their thread beside answering its stages: a person, and whatever a person could ask.
 
+use super::provider::Provider;
 use super::tools::Waiting;
 use crate::domain::event::StopReason;
 use crate::domain::{
@@ -7,6 +8,8 @@ use crate::domain::{
     OpenComponent, Shown, ToolCall, ToolSpec, Usage,
 };
 use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A call of a model beside those of a thread.
@@ -22,6 +25,18 @@ pub struct ModelCall {
     pub tools: Vec<ToolSpec>,
     /// Tokens of the answer, where there is a wish.
     pub most_output: Option<u64>,
+    /// Whom it asks for an answer of its own, which counts as that.
+    pub within: Option<Within>,
+}
+
+/// Whom an extension asks whose code answers in the place of a server.
+#[derive(Clone)]
+pub struct Within(pub Arc<dyn Provider>);
+
+impl fmt::Debug for Within {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Within").field(&self.0.endpoint()).finish()
+    }
 }
 
 /// What came of it.

@@ -16,8 +16,8 @@ use super::signed_in::{Login, Logins, SignedIn};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
-use super::yaml::{Part, ProviderFile, Sent, ToolForm};
-use crate::domain::{ModelRef, Problem, Space, WireForm, nearest};
+use super::yaml::{self, Part, ProviderFile, Sent, ToolForm};
+use crate::domain::{ModelRef, OpenHeaders, Problem, Space, WireForm, nearest};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
@@ -298,6 +298,32 @@ impl Providers {
         let blot = site.key.as_ref().and_then(Blot::of_answers);
         let provider = blotted(speak(form, http, site), blot);
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
+    }
+
+    /// A server that whoever answers for a model asks in turn, with a key of its own; `form` as files write it.
+    ///
+    /// # Errors
+    /// Why it is not asked.
+    pub fn at<'a>(
+        &self,
+        (form, base): (&str, &str),
+        key: Option<&str>,
+        headers: impl Iterator<Item = (&'a str, &'a str)>,
+        may_reach: impl Fn(&str, u16) -> bool,
+    ) -> Result<Arc<dyn Provider>, String> {
+        let form = yaml::form_named(form).ok_or_else(|| format!("the wire form {form} is not known"))?;
+        let base = Url::parse(base).ok().ok_or("its model has no baseUrl that is an address")?;
+        let host = base.host_str().unwrap_or_default();
+        if !may_reach(host, base.port_or_known_default().unwrap_or_default()) {
+            return Err(format!("{host} has to stand in extension_hosts of your config.toml"));
+        }
+        let open = headers.filter(|(name, _)| !OpenHeaders::is_closed(name));
+        let headers = open
+            .filter_map(|(name, value)| Some((HeaderName::try_from(name).ok()?, HeaderValue::from_str(value).ok()?)));
+        let key = key.map(SecretString::from);
+        let blot = key.as_ref().and_then(Blot::of_answers);
+        let site = Site { headers: headers.collect(), ..Site::new(base, key) };
+        Ok(blotted(speak(form, Arc::clone(&self.http), site), blot))
     }
 
     /// Why `model` cannot be asked now, as far as that is told without asking anybody or reading anything but the file of a login. Whoever has the key of

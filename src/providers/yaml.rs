@@ -366,7 +366,8 @@ impl Reader<'_> {
     }
 }
 
-fn form_named(word: &str) -> Option<WireForm> {
+/// The wire form that files call so.
+pub(super) fn form_named(word: &str) -> Option<WireForm> {
     Some(match word {
         "anthropic" => WireForm::Anthropic,
         "chat" => WireForm::Compatible,

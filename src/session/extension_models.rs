@@ -10,7 +10,7 @@ use crate::providers::thinking::is_known;
 use serde_json::{Value, json};
 
 /// What extensions get in the place of a key. Models are called for them, whatever they say it is.
-const NO_KEY: &str = "levain-keeps-the-key";
+pub(super) const NO_KEY: &str = "levain-keeps-the-key";
 
 /// The window of a model that nobody has described, as pi takes it for its custom models.
 const USUAL_WINDOW: Tokens = Tokens(128_000);
@@ -117,6 +117,7 @@ pub(super) fn call(from: String, arguments: &Value) -> Option<ModelCall> {
         messages: list("/context/messages"),
         tools: list("/context/tools").iter().map(tool).collect(),
         most_output: arguments.pointer("/options/maxTokens").and_then(Value::as_u64),
+        within: None,
     })
 }
 

@@ -9,6 +9,7 @@ use super::extension_models;
 use super::extension_network::Network;
 use super::extension_programs::{self as programs, LONGEST_PAUSE, Programs};
 use super::extension_providers::When;
+use super::extension_servers;
 use super::extension_text::plain;
 use super::extensions::{Extensions, name_of};
 use super::late_providers::LateProviders;
@@ -43,6 +44,8 @@ pub(super) struct ExtensionThread {
     pub(super) home: PathBuf,
     programs: Programs,
     network: Network,
+    /// Hosts that the person let extensions reach.
+    hosts: Hosts,
     /// What extensions are told is the file of the session.
     pub(super) file: Option<PathBuf>,
     /// With the runtime in which it lives: extensions are on a thread of their own.
@@ -86,6 +89,7 @@ impl ExtensionThread {
             root: setup.project.root.clone(),
             home: setup.prompt_home(),
             programs: Programs::new(setup),
+            hosts: Hosts::new(&setup.config.extension_hosts.value),
             network: Network::new(Hosts::new(&setup.config.extension_hosts.value)),
             file: thread.as_ref().map(|thread| setup.layout.thread(thread).session_file()),
             thread: OnceLock::new(),
@@ -334,13 +338,19 @@ impl ExtensionThread {
         arguments: &Value,
     ) -> Waiting<'static, Result<Value, Refusal>> {
         let refused = |refusal| Box::pin(std::future::ready(Err(refusal)));
-        let Some(call) = extension_models::call(called(asker), arguments) else {
+        let Some(mut call) = extension_models::call(called(asker), arguments) else {
             return refused(Refusal::new("EINVAL", "there is no model to call"));
         };
-        // Code that asks itself would ask for ever.
+        // Code that asks itself would ask for ever; it may ask the server for which it speaks.
         if self.models.form(&call.model) == WireForm::Extension && Arc::strong_count(&self.answering) > 1 {
-            let why = format!("{} is answered by an extension, and one of those is answering already", call.model);
-            return refused(Refusal::new("EAGAIN", why));
+            match extension_servers::within(&self.models, &self.hosts, arguments) {
+                Ok(within) => call.within = Some(within),
+                Err(why) => {
+                    let by =
+                        format!("{} is answered by an extension, and one of those is answering already", call.model);
+                    return refused(Refusal::new("EAGAIN", format!("{by}: {why}")));
+                }
+            }
         }
         let answer = thread.call_model(call);
         Box::pin(async move {

@@ -7,7 +7,7 @@ use crate::items::pi_settings::{self, PiSettings};
 use crate::items::resource_files::found_in;
 use crate::tools::Environment;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Where a project keeps extensions, that of pi behind our own.
@@ -74,12 +74,28 @@ fn name_in(folder: Option<&Path>, path: &Path) -> String {
     below.display().to_string()
 }
 
-/// The name of an extension, for people: its file, and with an index the folder that it stands for.
+/// Names of files and folders that say nothing of what is in them.
+const COMMON: [&str; 11] =
+    ["index", "extension", "extensions", "main", "mod", "src", "dist", "build", "lib", "out", "pi"];
+
+/// The name of an extension, for people: its file, with the folders whose names tell it apart; of what npm installed, its package.
 pub(super) fn name_of(path: &Path) -> String {
-    let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
-    let shown = folder.and_then(Path::parent).and_then(|above| path.strip_prefix(above).ok());
-    let shown = shown.or_else(|| path.file_name().map(Path::new)).unwrap_or(path);
-    shown.display().to_string()
+    let named = path.components().filter(|part| matches!(part, Component::Normal(_)));
+    let parts: Vec<_> = named.map(|part| part.as_os_str().to_string_lossy()).collect();
+    let says = |part: &str| !COMMON.contains(&part);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let of_package = parts.iter().rposition(|part| part == "node_modules").map(|place| place + 1);
+    if let Some(first) = of_package.filter(|first| *first < parts.len()) {
+        let scoped = usize::from(parts.get(first).is_some_and(|part| part.starts_with('@')));
+        let (name, rest) = parts.split_at((first + 1 + scoped).min(parts.len()));
+        let name = name.get(first..).unwrap_or_default().join("/");
+        // A package may bring several.
+        let file = rest.last().filter(|_| says(&stem));
+        return file.map_or_else(|| name.clone(), |file| format!("{name}/{file}"));
+    }
+    let last = parts.len().saturating_sub(1);
+    let first = if says(&stem) { last } else { parts.iter().take(last).rposition(|part| says(part)).unwrap_or(last) };
+    parts.get(first..).unwrap_or_default().join("/")
 }
 
 impl Extensions {
@@ -273,7 +289,8 @@ impl Extensions {
             Changes::OfThread { session } => (vec![self.home.join(OWN_FOLDERS[1])], session.clone()),
             Changes::None => (Vec::new(), None),
         };
-        let policy = Policy { hidden, write, guarded, session, data, looked_through: trusted.collect() };
+        let (only_looks, looked_through) = (*changes == Changes::None, trusted.collect());
+        let policy = Policy { hidden, write, guarded, session, data, only_looks, looked_through };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }
@@ -292,4 +309,24 @@ pub enum Changes {
 fn environment_of(environment: &Environment, name: &str) -> Option<PathBuf> {
     let found = environment.variables().find(|(other, _)| other.to_str() == Some(name));
     found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_called_by_what_tells_them_apart() {
+        for (path, name) in [
+            ("/p/.pi/extensions/guard.ts", "guard.ts"),
+            ("/p/.pi/extensions/guard/index.ts", "guard/index.ts"),
+            ("/home/a/packages/cwd/src/index.ts", "cwd/src/index.ts"),
+            ("/p/node_modules/pi-btw/extensions/index.ts", "pi-btw"),
+            ("/p/node_modules/@a/pi-cwd/src/index.ts", "@a/pi-cwd"),
+            ("/p/node_modules/@a/pi-many/dist/todo.js", "@a/pi-many/todo.js"),
+            ("/index.ts", "index.ts"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), name);
+        }
+    }
 }

@@ -28,6 +28,7 @@ mod extension_offer;
 mod extension_programs;
 mod extension_providers;
 mod extension_reads;
+mod extension_servers;
 mod extension_shows;
 mod extension_sockets;
 mod extension_sources;

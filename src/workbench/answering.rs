@@ -118,9 +118,23 @@ impl Model {
         if geometry::approval_fits(self) {
             return;
         }
+        let Some((top, last)) = self.view.approvals.shown().map(|panel| (panel.top, panel.lines.len().max(1) - 1))
+        else {
+            return;
+        };
+        // The first line from which it is on the screen to its end: lines take as many rows as they need.
+        let (mut bottom, mut ends) = (0, last);
+        while bottom < ends {
+            let middle = usize::midpoint(bottom, ends);
+            self.place_approval(middle);
+            if geometry::approval_ends(self) { ends = middle } else { bottom = middle + 1 }
+        }
+        self.place_approval(top.saturating_add_signed(step).min(bottom));
+    }
+
+    fn place_approval(&mut self, top: usize) {
         if let Some(panel) = self.view.approvals.queue.front_mut() {
-            let last = panel.lines.len().saturating_sub(1);
-            panel.top = panel.top.saturating_add_signed(step).min(last);
+            panel.top = top;
         }
     }
 

@@ -170,7 +170,7 @@ async fn messages_have_their_time_and_answers_what_they_took() {
     assert_eq!(answer["usage"]["input"], 7);
     assert_eq!((&answer["usage"]["output"], &answer["usage"]["totalTokens"]), (&json!(3), &json!(10)));
     assert_eq!(answer["usage"]["cost"]["total"], json!(0.000_003));
-    assert_eq!((&answer["stopReason"], &answer["api"]), (&json!("toolUse"), &json!("anthropic")));
+    assert_eq!((&answer["stopReason"], &answer["api"]), (&json!("toolUse"), &json!("anthropic-messages")));
     assert_eq!((&answer["provider"], &answer["model"]), (&json!("script"), &json!("x")));
     assert_eq!(thread.handlers.told("turn_end")[0]["message"], *answer);
     assert_eq!(thread.handlers.told("agent_end")[0]["messages"][1], *answer);

@@ -40,6 +40,7 @@ export const CATALOG = Object.freeze({
   "typebox/compile": "modules/typebox/compile.js",
   undici: "modules/undici.js",
   "better-sqlite3": "modules/better_sqlite3.js",
+  jiti: "modules/jiti.js",
   "node:sqlite": "modules/node/sqlite.js",
 });
 

@@ -105,6 +105,8 @@ pub(super) struct About {
     pub(super) model: ModelRef,
     /// The estimate of the request.
     pub(super) sent: Tokens,
+    /// It is a part of an answer, with which it counts.
+    pub(super) within: bool,
 }
 
 /// A call of a model that is over.

@@ -281,6 +281,10 @@ impl<A: Audience> Driver<A> {
                     return;
                 }
                 let PipelineJob { goal, .. } = self.pipeline.jobs.remove(index);
+                // What handlers left behind comes before what they answer.
+                for left in self.inbox.left() {
+                    self.extension_asks(left).await;
+                }
                 self.made(goal, made).await;
                 self.carry_out().await;
             }

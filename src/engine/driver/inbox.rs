@@ -125,6 +125,23 @@ impl Inbox {
         }
     }
 
+    /// What extensions have left in the thread by now, which nobody has looked at.
+    pub(super) fn left(&mut self) -> Vec<Asked> {
+        while let Ok(message) = self.messages.try_recv() {
+            self.waiting.push_back(message);
+        }
+        let (mut left, mut others) = (Vec::new(), VecDeque::new());
+        for message in self.waiting.drain(..) {
+            if let DriverMessage::Extension(asked @ Asked::Append(..)) = message {
+                left.push(asked);
+            } else {
+                others.push_back(message);
+            }
+        }
+        self.waiting = others;
+        left
+    }
+
     /// Whether somebody wants to stop what is being done, which is not yet an event.
     pub(super) fn is_stopping(&self) -> bool {
         self.stop.is_some() || self.waiting.iter().any(|message| matches!(message, DriverMessage::Leave(_)))

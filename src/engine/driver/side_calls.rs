@@ -9,6 +9,7 @@ use super::calls::{Call, Progress};
 use super::dialogs::{About, Called, Reply};
 use super::ready::Purpose;
 use super::run::Driver;
+use crate::domain::budget::CallCost;
 use crate::domain::event::CallError;
 use crate::domain::{Event, ExtensionEntry, Money, ThreadEvent, Tokens, Usage};
 use crate::pipeline::told;
@@ -30,12 +31,14 @@ impl<A: Audience> Driver<A> {
         if self.dialogs.calls.len() >= MOST {
             return Err((format!("{MOST} calls of models are under way already"), reply));
         }
-        if let Some((kind, current, maximum)) = self.thread.limits.reached(&self.thread.cost) {
+        let reached = self.thread.limits.reached(&self.thread.cost);
+        if let Some((kind, current, maximum)) = reached.filter(|_| call.within.is_none()) {
             let why = format!("no call was sent: the thread is at its limit, {current} of {maximum} {}", kind.thing());
             return Err((why, reply));
         }
-        let ModelCall { from, model, system, messages, tools, most_output } = call;
-        let provider = match self.settings.models.provider(&model) {
+        let ModelCall { from, model, system, messages, tools, most_output, within } = call;
+        let is_within = within.is_some();
+        let provider = match within.map_or_else(|| self.settings.models.provider(&model), |within| Ok(within.0)) {
             Ok(provider) => provider,
             Err(why) => return Err((why, reply)),
         };
@@ -65,12 +68,14 @@ impl<A: Audience> Driver<A> {
         // Numbers of its own: those of requests begin at the other end.
         let number = u32::MAX - self.dialogs.called;
         let sent = Tokens::estimate(&body);
-        let most = self.dearest(&model, sent, Tokens(0), max_output_tokens);
+        // What an answer may cost was reserved with it.
+        let nothing = CallCost { spend: Some(Money::ZERO), tokens: Tokens(0) };
+        let most = if is_within { nothing } else { self.dearest(&model, sent, Tokens(0), max_output_tokens) };
         if let Err(unfunded) = self.reserve_beside(number, most).await {
             return Err((unfunded.to_string(), reply));
         }
         let body = self.settings.store.keep_result(&body).ok();
-        let about = About { number, from, body, model, sent };
+        let about = About { number, from, body, model, sent, within: is_within };
         self.emit(about.sent()).await;
         if self.blocked.is_some() {
             // Nothing is sent that the log does not tell of.
@@ -116,7 +121,8 @@ impl<A: Audience> Driver<A> {
         let Called { about, answer, failed, reply } = called;
         let usage = answer.cost(about.sent);
         let spend = self.settings.models.spend(&about.model, &usage);
-        self.emit(about.over(usage, spend, failed.clone())).await;
+        let counts = if about.within { (Usage::default(), Some(Money::ZERO)) } else { (usage, spend) };
+        self.emit(about.over(counts.0, counts.1, failed.clone())).await;
         // Where it cannot be recorded yet, the next sum counts it.
         if self.blocked.is_none() {
             self.settle_beside(about.number).await;
@@ -134,7 +140,7 @@ impl<A: Audience> Driver<A> {
 
 impl About {
     fn sent(&self) -> Event {
-        let Self { number, from, body, model, sent } = self.clone();
+        let Self { number, from, body, model, sent, .. } = self.clone();
         Event::Thread(ThreadEvent::ExtensionEntry {
             entry: ExtensionEntry::ModelCallSent { number, from, model, body, sent },
         })

@@ -16,8 +16,14 @@ pub(super) fn shown(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
     below.extend(model.shown_at(ShownPlace::Status));
     below.extend(model.shown_at(ShownPlace::Footer));
     for (area, lines) in [(regions.header, header), (regions.above, above), (regions.below, below)] {
-        for (y, line) in (area.y..area.y + area.height).zip(lines) {
-            canvas.put_styled(area.x, y, area.x + area.width, &line, Role::TextMuted);
+        let (room, bottom, right) = (usize::from(area.height), area.y + area.height, area.x + area.width);
+        let cut = lines.len().saturating_sub(room);
+        let shown = if cut > 0 { room.saturating_sub(1) } else { room };
+        for (y, line) in (area.y..bottom).zip(lines.iter().take(shown)) {
+            canvas.put_styled(area.x, y, right, line, Role::TextMuted);
+        }
+        if cut > 0 && room > 0 {
+            canvas.put(area.x, bottom - 1, right, &format!("… {} more rows", cut + 1), Role::TextMuted);
         }
     }
 }

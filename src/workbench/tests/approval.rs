@@ -107,6 +107,12 @@ fn s11_a_call_is_allowed_where_its_end_was_seen() {
             session.keys(key).drawn(10);
         }
         assert!(!session.model.view.approval_goes_on(), "{keys}");
+        let place =
+            |session: &Session| session.model.view.approvals.shown().map(|panel| (panel.top, panel.lines.len()));
+        let (top, lines) = place(&session).unwrap();
+        assert!(top + 5 < lines, "rows behind its end are not scrolled to: {top} of {lines}");
+        session.keys("pagedown").drawn(10);
+        assert_eq!(place(&session), Some((top, lines)));
         session.drawn(600).keys("y");
         assert_eq!(session.answers(), [(1, Approve::Once)]);
     }
