@@ -183,4 +183,6 @@ const later = (work) => (...args) => {
     return done(null, key);
   }, 0);
 };
-export const [pbkdf2, scrypt, hkdf] = [pbkdf2Sync, scryptSync, hkdfSync].map(later);
+export const pbkdf2 = later(pbkdf2Sync);
+export const scrypt = later(scryptSync);
+export const hkdf = later(hkdfSync);
