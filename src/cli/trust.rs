@@ -2,7 +2,8 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::config::{Trust, authority, trust::Runnable};
+use crate::config::trust::{self, Runnable};
+use crate::config::{Trust, authority};
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
 use clap::Args;
@@ -100,7 +101,7 @@ fn tell(root: &Path, trust: &Trust, asked: &[String], given: bool, json: bool) -
     }
     writeln!(output, "{} {sentence}", root.display())?;
     for file in files {
-        writeln!(output, "  .ai/{file}")?;
+        writeln!(output, "  {}", trust::shown(file))?;
     }
     for different in differs {
         writeln!(output, "  {different}")?;

@@ -81,6 +81,12 @@ pub(super) fn directives(dirs: &Dirs, root: &Path) -> Option<Authorities> {
     decision(dirs, root).filter(|decision| decision.project == root).map(|decision| decision.directives)
 }
 
+/// A file of a project by its path there, which is kept from `.ai` on.
+#[must_use]
+pub fn shown(file: &str) -> String {
+    file.strip_prefix("../").map_or_else(|| format!(".ai/{file}"), str::to_owned)
+}
+
 impl Trust {
     /// How far the project at `root` is trusted. Reads every file that can run.
     #[must_use]
@@ -171,7 +177,7 @@ impl Trust {
             return Some(format!("tools and commands of this project do not run: {reason}"));
         };
         let what = match runnable.files.as_slice() {
-            [only] => format!(".ai/{only}"),
+            [only] => shown(only),
             files => format!("{} files below .ai", files.len()),
         };
         let differs: &[String] = if let Self::Changed(_, differs) = self { differs } else { &[] };
@@ -235,11 +241,11 @@ impl Runnable {
             return Vec::new();
         }
         let now = self.states.iter().filter_map(|(file, state)| match trusted.get(file) {
-            None => Some(format!(".ai/{file} is new")),
-            Some(before) => (before != state).then(|| format!(".ai/{file} changed")),
+            None => Some(format!("{} is new", shown(file))),
+            Some(before) => (before != state).then(|| format!("{} changed", shown(file))),
         });
         let gone = trusted.keys().filter(|file| !self.states.contains_key(*file));
-        now.chain(gone.map(|file| format!(".ai/{file} can no longer run"))).collect()
+        now.chain(gone.map(|file| format!("{} can no longer run", shown(file)))).collect()
     }
 
     /// What can run in the project at `root`; `None` when nothing can.
