@@ -569,7 +569,7 @@ impl EffectRunner {
     }
 
     fn load_budget(&mut self, thread_id: ThreadId) {
-        let ledger = KeptLedger::new(&self.layout(), REPLAY.summary);
+        let ledger = KeptLedger::new(&self.layout(), REPLAY);
         self.answer(move || {
             let report = ledger.report(&thread_id)().map(Box::new).map_err(|error| error.to_string());
             Message::Budget { thread_id, report }

@@ -183,7 +183,7 @@ pub(super) fn budget(setup: &Setup, arguments: &ThreadsNamed) -> Result<ExitCode
     fn number(tokens: Tokens) -> f64 {
         tokens.0 as f64
     }
-    let ledger = KeptLedger::new(&setup.layout, REPLAY.summary);
+    let ledger = KeptLedger::new(&setup.layout, REPLAY);
     let mut output = out();
     for id in &arguments.ids {
         let id = find::thread(setup, id)?;

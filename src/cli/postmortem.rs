@@ -32,7 +32,7 @@ pub(super) fn postmortem(setup: &Setup, ThreadNamed { id, json }: &ThreadNamed) 
     let mut rows =
         postmortem::of(&setup.layout, &thread_id, REPLAY.summary).map_err(|error| Failure::new(error.to_string()))?;
     // Where the ledger does not answer, the files still do.
-    if let Ok(report) = KeptLedger::new(&setup.layout, REPLAY.summary).report(&thread_id)() {
+    if let Ok(report) = KeptLedger::new(&setup.layout, REPLAY).report(&thread_id)() {
         rows.extend(
             report.in_words().into_iter().map(|line| ("budget", line.split_whitespace().collect::<Vec<_>>().join(" "))),
         );

@@ -37,7 +37,7 @@ impl Factory {
     /// For threads whose calls nobody approves over the socket.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        let ledger = Arc::new(KeptLedger::new(&setup.layout, REPLAY.summary));
+        let ledger = Arc::new(KeptLedger::new(&setup.layout, REPLAY));
         Self { setup: Arc::new(setup), allowed: Vec::new(), secret: None, ledger }
     }
 

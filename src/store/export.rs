@@ -21,7 +21,7 @@ const MOST: usize = 100_000;
 /// [`StoreError`].
 pub fn write(layout: &Layout, now: Timestamp, replay: Replay) -> Result<[PathBuf; 2], StoreError> {
     let rows = Threads::look(layout, now, replay)?.list(Part::All, MOST)?;
-    let ledger = KeptLedger::new(layout, replay.summary);
+    let ledger = KeptLedger::new(layout, replay);
     let put = |name: &str, value: &Value| {
         let path = layout.threads().join(name);
         let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();

@@ -3,11 +3,11 @@
 
 use super::layout::Layout;
 use super::ledger::SqliteLedger;
-use super::recover;
-use super::summary::{Summarise, Summary};
-use crate::domain::{Budget, BudgetReport, CallCost, Spent, Status, ThreadId};
+use super::recover::{self, Replay};
+use super::summary::Summary;
+use crate::domain::{Budget, BudgetReport, CallCost, Cost, Spent, Status, ThreadId};
 use crate::ports::ledger::{BudgetFact, Granted, LedgerJob, Rebuilt, Registered, Registration, Released};
-use crate::ports::{Ledger, LedgerError};
+use crate::ports::{Clock, Ledger, LedgerError, StoreError, SystemClock};
 use std::collections::HashSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,14 +19,14 @@ const STARTS_WITHIN: Duration = Duration::from_mins(1);
 pub struct KeptLedger {
     ledger: SqliteLedger,
     layout: Layout,
-    summarise: Summarise,
+    replay: Replay,
 }
 
 impl KeptLedger {
     /// The ledger of the project that `layout` is of.
     #[must_use]
-    pub fn new(layout: &Layout, summarise: Summarise) -> Self {
-        Self { ledger: SqliteLedger::new(layout.registry()), layout: layout.clone(), summarise }
+    pub fn new(layout: &Layout, replay: Replay) -> Self {
+        Self { ledger: SqliteLedger::new(layout.registry()), layout: layout.clone(), replay }
     }
 
     /// Does what `job` makes; once more after the ledger was rebuilt, and once more after dead threads were released, where
@@ -53,7 +53,11 @@ impl KeptLedger {
         let ids = names.iter().filter_map(|name| name.parse::<ThreadId>().ok());
         let mut facts: Vec<BudgetFact> = ids
             .filter_map(|id| {
-                let Summary { lineage, limits, cost, .. } = Summary::look(&self.layout, &id, self.summarise).ok()?;
+                let mut summary = Summary::look(&self.layout, &id, self.replay.summary).ok()?;
+                if summary.status == Status::Running {
+                    summary = self.at_rest(&id).ok()?;
+                }
+                let Summary { lineage, limits, cost, .. } = summary;
                 Some(BudgetFact {
                     thread: id,
                     parent: lineage.parent,
@@ -71,6 +75,16 @@ impl KeptLedger {
         self.ledger.rebuild(facts)()
     }
 
+    /// How the thread stands, with what its last process left behind if that died: until somebody mends it, neither its log nor
+    /// its `thread.json` says what a call in flight may have cost.
+    fn at_rest(&self, id: &ThreadId) -> Result<Summary, StoreError> {
+        match recover::reap_thread(&self.layout, id, SystemClock.now(), self.replay) {
+            // What stands in the file of one from elsewhere is all that there is.
+            Ok(_) | Err(StoreError::Elsewhere { .. }) => Summary::look(&self.layout, id, self.replay.summary),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Releases the threads that no process runs, of which those that `run` need not be looked at. Returns whether there were
     /// any.
     pub(super) fn release_dead(&self, run: impl Fn(&ThreadId) -> bool) -> Result<bool, LedgerError> {
@@ -84,13 +98,21 @@ impl KeptLedger {
             if run(&id) || recover::is_held(&self.layout, &id).unwrap_or(true) {
                 continue;
             }
-            let summary = Summary::look(&self.layout, &id, self.summarise);
+            let summary = Summary::look(&self.layout, &id, self.replay.summary);
             // Whoever started it has set its share aside; its process begins just now.
             let is_new = summary.as_ref().is_ok_and(|summary| summary.status == Status::Created) && began_lately(&id);
             if is_new && self.ledger.report(&id)()?.is_untouched() {
                 continue;
             }
-            let cost = summary.map(|summary| summary.cost).unwrap_or_default();
+            let cost = match self.at_rest(&id) {
+                Ok(summary) => summary.cost,
+                Err(error @ StoreError::Io { .. }) => {
+                    tracing::warn!(thread = %id, %error, "a dead thread keeps what it has reserved");
+                    continue;
+                }
+                // Nothing tells of it any more.
+                Err(_) => Cost::default(),
+            };
             some |= matches!(self.ledger.release(&id, Spent::from(&cost))()?, Released::Ended { .. });
         }
         Ok(some)
@@ -146,5 +168,84 @@ impl Ledger for KeptLedger {
 
     fn rebuild(&self, facts: Vec<BudgetFact>) -> LedgerJob<Rebuilt> {
         self.ledger.rebuild(facts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        Allowance, Event, Message, ModelRef, Money, Record, RequestEvent, Slots, ThreadEvent, ThreadKind, Timestamp,
+        Tokens,
+    };
+    use crate::store::log::LogWriter;
+
+    const REPLAY: Replay =
+        Replay { answer: |_| (String::new(), String::new(), Message::assistant("")), summary: |_, _| None };
+    const SPEND: Budget = Budget { spend: Allowance::Open, tokens: Allowance::AtMost(Tokens(1_000)) };
+    const CALL: CallCost = CallCost { spend: Some(Money::ZERO), tokens: Tokens(600) };
+
+    /// A thread below `parent`, with these events in its log.
+    fn thread(layout: &Layout, directive: &str, parent: Option<&ThreadId>, events: Vec<Event>) -> ThreadId {
+        let id = layout.claim(directive, Timestamp(1)).unwrap();
+        let model = ModelRef::new("scripted", "demo");
+        let mut summary = Summary::new(id.clone(), directive.into(), ThreadKind::OneShot, model, Timestamp(1));
+        summary.status = Status::Running;
+        summary.lineage.parent = parent.cloned();
+        summary.write(layout).unwrap();
+        let mut log = LogWriter::open(layout.thread(&id).log(), &id, layout.own_key().unwrap()).unwrap().0;
+        for event in events {
+            log.append(&Record { timestamp: Timestamp(2), thread_id: id.clone(), event }).unwrap();
+        }
+        id
+    }
+
+    /// What a process leaves that was killed while it waited for an answer to so many tokens.
+    fn died_waiting(tokens: u64) -> Vec<Event> {
+        vec![
+            Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "0".into() }),
+            Event::Request(RequestEvent::RequestRecorded {
+                request: 1,
+                turn: 1,
+                attempt: 1,
+                model: ModelRef::new("scripted", "demo"),
+                tokens: Tokens(tokens),
+            }),
+        ]
+    }
+
+    #[test]
+    fn what_a_dead_thread_had_in_flight_is_counted_by_whoever_needs_its_share() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), &project.path().join("state"));
+        let ledger = KeptLedger::new(&layout, REPLAY);
+        let register = |thread: &ThreadId, parent: Option<&ThreadId>| Registration {
+            thread: thread.clone(),
+            parent: parent.cloned(),
+            budget: if parent.is_none() { SPEND } else { Budget { tokens: Allowance::Open, ..SPEND } },
+            slots: Slots { children: None, threads: None },
+            spent: Spent::default(),
+        };
+        let root = thread(&layout, "root", None, Vec::new());
+        let _runs = super::super::thread::Lock::take(&layout.thread(&root)).unwrap().unwrap();
+        let dead = thread(&layout, "dead", Some(&root), died_waiting(300));
+        ledger.register(register(&root, None))().unwrap();
+        ledger.register(register(&dead, Some(&root)))().unwrap();
+        assert!(matches!(ledger.reserve(&dead, 1, CALL)().unwrap(), Granted::Yes(_)));
+        // Nothing of the project is listed before the next asks for what the dead one holds.
+        assert!(matches!(ledger.reserve(&root, 1, CALL)().unwrap(), Granted::Yes(_)));
+        let report = ledger.report(&root)().unwrap();
+        assert_eq!((report.tokens.spent_below, report.tokens.left), (Tokens(300), Some(Tokens(100))));
+        assert_eq!(Summary::look(&layout, &dead, REPLAY.summary).unwrap().cost.usage.input, Tokens(300));
+    }
+
+    #[test]
+    fn a_ledger_that_was_lost_counts_what_dead_threads_had_in_flight() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), &project.path().join("state"));
+        let dead = thread(&layout, "dead", None, died_waiting(300));
+        layout.prepare_own().unwrap();
+        let report = KeptLedger::new(&layout, REPLAY).report(&dead)().unwrap();
+        assert_eq!(report.tokens.spent, Tokens(300));
     }
 }

@@ -73,8 +73,9 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     let cost = with_charged(opened.summary.cost, &events);
     let Opened { mut store, summary, records, inflight, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
+    let is_free = cost == summary.cost;
     let is_draft = summary.lineage.origin == ThreadOrigin::Screen && is_unused(&records);
-    if failed && inflight.is_none() && is_draft {
+    if failed && inflight.is_none() && is_draft && is_free {
         // Of a draft that was being written nothing is left to go on with. What a command line or a thread asked for is
         // looked for by its id, and says how it ended.
         store.discard();

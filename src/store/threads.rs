@@ -87,7 +87,7 @@ impl Threads {
         let reaped = recover::reap(layout, at_work, now, replay);
         // What a dead process had reserved is its thread's no more, whether its row ever named the process or not.
         let running: HashSet<ThreadId> = registry.with_process()?.into_iter().map(|row| row.thread_id).collect();
-        let ledger = KeptLedger::new(layout, replay.summary);
+        let ledger = KeptLedger::new(layout, replay);
         if !nothing && let Err(error) = ledger.release_dead(|id| running.contains(id) && !reaped.contains(id)) {
             tracing::warn!(%error, "dead threads stay in the ledger");
         }
