@@ -148,9 +148,19 @@ const said = [
 ].map((sql) => code(() => db.exec(sql)));
 const computed = code(() => db.prepare("ATTACH ? AS b").run(outside));
 const kept = db.prepare("PRAGMA temp_store = MEMORY") && (db.exec("PRAGMA temp_store = MEMORY; PRAGMA max_page_count = 1000000000; PRAGMA cache_size = -9000000"), [db.prepare("PRAGMA temp_store").get().temp_store, db.prepare("PRAGMA max_page_count").get().max_page_count, db.prepare("PRAGMA cache_size").get().cache_size]);
+db.exec("PRAGMA temp_store = '2x'");
+const still = db.prepare("PRAGMA temp_store").get().temp_store;
+const wide = new DatabaseSync(path.join(here, "wide.db"));
+wide.exec("PRAGMA page_size = 65536; CREATE TABLE t(x)");
+wide.close();
+const { default: Database } = await import("better-sqlite3");
+const content = new Database(fs.readFileSync(path.join(here, "wide.db")));
+const most = content.pragma("max_page_count", { simple: true });
+content.close();
+const heavy = code(() => db.prepare(`WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 60) SELECT ${Array.from({ length: 200 }, (_, i) => `length(group_concat(hex(zeroblob(500000)) || ${i}))`).join(", ")} FROM c`).all());
 const large = code(() => db.prepare("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT zeroblob(20000000) FROM c").all());
 const many = code(() => { for (let i = 0; i < 5; i++) new DatabaseSync(":memory:"); });
-return [opened, said, computed, kept, large, many, fs.existsSync(outside), fs.existsSync(path.join(here, "vacuumed.db"))];"#,
+return [opened, said, computed, kept, still, most, heavy, large, many, fs.existsSync(outside), fs.existsSync(path.join(here, "vacuumed.db"))];"#,
     );
     let denied = "23 not authorized";
     let expected = json!([
@@ -173,6 +183,9 @@ return [opened, said, computed, kept, large, many, fs.existsSync(outside), fs.ex
         ],
         denied,
         [0, 32768, -2000],
+        0,
+        2048,
+        "7 out of memory",
         "SQLITE_TOOBIG more than 67108864 bytes are answered; ask for fewer rows",
         "SQLITE_CANTOPEN at most 32 databases are open at once, 4 of them in memory; close one",
         false,

@@ -455,6 +455,8 @@ export default (pi: any) => pi.on("input", async () => {
   o.push(await vm.runInContext("(async () => { const r = await Promise.resolve(add(1, 2)); out.push(r); return r * 2; })()", ctx), ctx.out, typeof (globalThis as any).c);
   o.push(vm.runInNewContext("x + y", { x: 1, y: 2 }), new vm.Script("this.a = 9; globalThis.z = 1").runInContext(ctx), ctx.a, ctx.z, vm.isContext(ctx), vm.isContext({}));
   o.push(vm.compileFunction("return p + q", ["p", "q"])(1, 2), vm.runInThisContext("1 + 1"), at(() => vm.runInContext("throw new TypeError('bad')", ctx)), vm.runInContext("[1,2].map((v) => v + a)", ctx), vm.runInContext("const k = 4; k * 2", ctx));
+  o.push(at(() => vm.runInContext("function g() { let process = 1; return process } process", ctx)), ctx.process === undefined);
+  o.push(vm.runInContext("var fetch = 3; fetch + 1", ctx), ctx.fetch, typeof (globalThis as any).fetch);
   const jiti = createJiti(import.meta.url);
   o.push((await jiti.import("./x.ts") as any).x, await jiti.import("./d.ts", { default: true }), (jiti("./x.ts") as any).x, jiti.esmResolve("./x.ts").startsWith("file://"), await jiti.import("./none.ts", { try: true }) === undefined);
   return { action: "transform", text: JSON.stringify(o) };
@@ -462,7 +464,7 @@ export default (pi: any) => pi.on("input", async () => {
     bench.registered("e.ts", text);
     let emitted = bench.emit("input", json!({"text": "x"}));
     let told = emitted.answers[0].result.as_ref().unwrap()["text"].as_str().unwrap();
-    let of_node = r#"3,10,5,7,15,"ReferenceError","ReferenceError","undefinedundefined","SyntaxError",6,[3],"undefined",3,1,9,1,true,false,3,2,"TypeError",[10,11],8"#;
+    let of_node = r#"3,10,5,7,15,"ReferenceError","ReferenceError","undefinedundefined","SyntaxError",6,[3],"undefined",3,1,9,1,true,false,3,2,"TypeError",[10,11],8,"ReferenceError",true,4,3,"function""#;
     assert_eq!(told, format!(r#"[{of_node},1,{{"deep":1}},1,true,true]"#));
 }
 

@@ -81,7 +81,7 @@ pub(super) fn directives(dirs: &Dirs, root: &Path) -> Option<Authorities> {
     decision(dirs, root).filter(|decision| decision.project == root).map(|decision| decision.directives)
 }
 
-/// A file of a project by its path there, which is kept from `.ai` on.
+/// The path in the project of a file that is known by its path from `.ai`.
 #[must_use]
 pub fn shown(file: &str) -> String {
     file.strip_prefix("../").map_or_else(|| format!(".ai/{file}"), str::to_owned)

@@ -14,7 +14,6 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Batch, Connection, Error, MAIN_DB, OpenFlags, Statement, ffi};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _};
@@ -27,8 +26,10 @@ use std::time::Duration;
 /// Databases that are open at once, at most, and those of them that are kept in memory.
 const MOST_OPEN: usize = 32;
 const MOST_IN_MEMORY: usize = 4;
-/// Pages of one in memory, at most: 128 MB.
-const MOST_PAGES: u32 = 32_768;
+/// Bytes of one in memory, at most.
+const MOST_KEPT: u64 = 128 << 20;
+/// Bytes that `SQLite` takes in the whole program once an extension has opened a database; its own records take few of them.
+const MOST_TAKEN: u64 = 768 << 20;
 /// Bytes of a text, a blob or a row, and of everything that one call answers.
 const MOST_BYTES: usize = 64 << 20;
 /// How long a call waits for another's lock, at most: the engine stands still meanwhile.
@@ -67,9 +68,6 @@ impl From<Failure> for Plain {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused(code, message) => files::refused(code, &message),
-            Failure::Files(error, path) if error.kind() == io::ErrorKind::PermissionDenied => {
-                files::refused("EACCES", &format!("EACCES: extensions may not open this database here, open '{path}'"))
-            }
             Failure::Files(error, path) => files::failed(&error, "open", &path),
             Failure::Sql(error) => {
                 let code = error.sqlite_error().map_or(ffi::SQLITE_ERROR, |error| error.extended_code);
@@ -114,13 +112,13 @@ struct Database {
 #[derive(Debug)]
 pub(super) struct Databases {
     open: HashMap<u64, Database>,
-    last: Cell<u64>,
+    last: u64,
     watch: Rc<Watch>,
 }
 
 impl Databases {
     pub(super) fn new(watch: Rc<Watch>) -> Self {
-        Self { open: HashMap::new(), last: Cell::default(), watch }
+        Self { open: HashMap::new(), last: 0, watch }
     }
 
     /// `sqlite`; see `HOST.md`. Where nothing `changes`, databases are only read.
@@ -176,19 +174,22 @@ impl Databases {
             (Connection::open_in_memory_with_flags(flags)?, None)
         } else {
             let path = settings.cwd.join(asked);
-            let failed = |error| Failure::Files(error, asked.to_owned());
-            let place = allowed(&settings.policy, &path, !reads_only, changes).map_err(failed)?;
+            let place = opened(&settings.policy, &path, !reads_only, changes, asked)?;
             (connect(&settings.policy, &place, reads_only, is("mustExist"))?, Some(place))
         };
         if let Some(Plain::Bytes(content)) = content {
             connection.deserialize_read_exact(MAIN_DB, content.as_slice(), content.len(), reads_only)?;
         }
         if in_memory {
-            connection.pragma_update(None, "max_page_count", MOST_PAGES)?;
+            // What it was made of may have pages of any size, which is known once it was looked at.
+            pages(&connection, "page_count")?;
+            let pages = MOST_KEPT / pages(&connection, "page_size")?.max(512);
+            connection.pragma_update(None, "max_page_count", i64::try_from(pages).unwrap_or(1))?;
         }
         let wait = arguments.get("timeout").and_then(Plain::number).unwrap_or_default();
         let wait = Duration::from_secs_f64(wait.clamp(0.0, f64::from(LONGEST_WAIT)) / 1e3);
         let now = Arc::<Mutex<Now>>::default();
+        connection.pragma_update(None, "hard_heap_limit", i64::try_from(MOST_TAKEN).unwrap_or(i64::MAX))?;
         guard(&mut connection, settings.policy.clone(), in_memory, reads_only, &now)?;
         connection.busy_timeout(wait)?;
         if arguments.get("foreignKeys") == Some(&Plain::Bool(false)) {
@@ -197,11 +198,10 @@ impl Databases {
         let quotes = is("doubleQuotedTexts");
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, quotes)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, quotes)?;
-        let number = self.last.get() + 1;
-        self.last.set(number);
-        self.open.insert(number, Database { connection, in_memory, now });
+        self.last += 1;
+        self.open.insert(self.last, Database { connection, in_memory, now });
         let path = path.map_or(Plain::Nothing, |path| Plain::Text(path.to_string_lossy().into_owned()));
-        Ok(Plain::map([("id", whole_number(number)), ("path", path)]))
+        Ok(Plain::map([("id", whole_number(self.last)), ("path", path)]))
     }
 }
 
@@ -214,6 +214,17 @@ fn allowed(policy: &Policy, path: &Path, writes: bool, changes: bool) -> io::Res
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     files::made_ready(policy, files::writable(policy, path)?)
+}
+
+/// The same, and why not, for whoever asked for it as `asked`.
+fn opened(policy: &Policy, path: &Path, writes: bool, changes: bool, asked: &str) -> Result<PathBuf> {
+    allowed(policy, path, writes, changes).map_err(|error| {
+        if !writes || error.kind() != io::ErrorKind::PermissionDenied {
+            return Failure::Files(error, asked.to_owned());
+        }
+        let why = || files::unchanged(policy, path, "open", asked);
+        refused("EACCES", if changes { why() } else { format!("EACCES: {}, open '{asked}'", files::LOOKS) })
+    })
 }
 
 fn connect(policy: &Policy, path: &Path, reads_only: bool, must_exist: bool) -> Result<Connection> {
@@ -232,10 +243,9 @@ fn connect(policy: &Policy, path: &Path, reads_only: bool, must_exist: bool) -> 
         return Ok(open(path, flags)?);
     }
     flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
-    // Who only reads a database with a log of what is to be written makes files beside it, which may not be everywhere. Without that
-    // log nobody has it open.
+    // Without its log nobody has it open.
     let log = PathBuf::from(format!("{}-wal", path.display()));
-    if has_log(path) && !log.exists() && files::writable(policy, path).is_err() {
+    if leaves_files(policy, path) && !log.exists() {
         let escaped =
             percent_encoding::utf8_percent_encode(&path.to_string_lossy(), percent_encoding::NON_ALPHANUMERIC)
                 .to_string()
@@ -246,10 +256,12 @@ fn connect(policy: &Policy, path: &Path, reads_only: bool, must_exist: bool) -> 
     Ok(open(path, flags)?)
 }
 
-/// Whether a database is kept with a log of what is to be written: 2 in two bytes of its header (file format of `SQLite`, 1.3.3).
-fn has_log(path: &Path) -> bool {
+/// Whether who only reads a database leaves files beside it where none may be: so it is with those that have a log of what is to be
+/// written, 2 in two bytes of their header (file format of `SQLite`, 1.3.3).
+fn leaves_files(policy: &Policy, path: &Path) -> bool {
     let mut header = [0; 20];
-    fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header.ends_with(&[2, 2])
+    let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    is_read && header.ends_with(&[2, 2]) && files::writable(policy, path).is_err()
 }
 
 /// Sets the bounds of a connection.
@@ -280,7 +292,8 @@ fn guard(
         {
             let changes = seen.lock().unwrap_or_else(PoisonError::into_inner).changes;
             let path = Path::new(filename);
-            may = path.is_absolute() && allowed(&policy, path, !reads_only, changes).is_ok();
+            let place = allowed(&policy, path, !reads_only, changes).ok().filter(|_| path.is_absolute());
+            may = place.is_some_and(|place| !reads_only || !leaves_files(&policy, &place));
         }
         if may { Authorization::Allow } else { Authorization::Deny }
     };
@@ -295,7 +308,7 @@ fn pragma(name: &str, value: &str, in_memory: bool) -> Authorization {
             return Authorization::Deny;
         }
         // What does not fit into it goes to a file.
-        "temp_store" => matches!(value.to_ascii_lowercase().as_str(), "2" | "memory"),
+        "temp_store" => !matches!(value.to_ascii_lowercase().as_str(), "0" | "1" | "default" | "file"),
         "busy_timeout" => number().is_none_or(|wait| wait > i64::from(LONGEST_WAIT)),
         // Pages of 4 kB, mostly; below zero kilobytes.
         "cache_size" | "default_cache_size" => {
@@ -311,7 +324,7 @@ fn may_run(statement: &Statement<'_>, changes: bool) -> Result<()> {
     if changes || statement.readonly() {
         return Ok(());
     }
-    Err(refused("EACCES", "EACCES: nothing is changed while somebody only looks"))
+    Err(refused("EACCES", format!("EACCES: {}", files::LOOKS)))
 }
 
 /// Runs all statements of a text; what they answer is not looked at.
@@ -434,8 +447,7 @@ fn serialize(connection: &mut Connection) -> Result<Plain> {
 
 /// Copies a database into a file.
 fn back_up(connection: &Connection, settings: &Settings, path: &str, changes: bool, watch: &Watch) -> Result<Plain> {
-    let failed = |error| Failure::Files(error, path.to_owned());
-    let place = allowed(&settings.policy, &settings.cwd.join(path), true, changes).map_err(failed)?;
+    let place = opened(&settings.policy, &settings.cwd.join(path), true, changes, path)?;
     let mut copy = connect(&settings.policy, &place, false, false)?;
     let backup = Backup::new(connection, &mut copy)?;
     let mut waits = LONGEST_WAIT / BACKUP_WAIT;

@@ -20,10 +20,7 @@ const O_NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 const LARGEST: u64 = 64 << 20;
 
 /// Why nothing is changed where a thread would.
-const LOOKS: &str = "nothing is changed while somebody only looks";
-
-/// What lets extensions change files elsewhere.
-pub(super) const NAME_IT: &str = ": name its folder in extension_folders of your config.toml to allow it";
+pub(super) const LOOKS: &str = "nothing is changed while somebody only looks";
 
 /// `{ value }` of a fallible function.
 pub(super) fn fine(value: Plain) -> Plain {
@@ -161,15 +158,8 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
         other if !changes => refused("EACCES", &format!("EACCES: {LOOKS}, {other} '{asked}'")),
         other => match change(policy, cwd, other, arguments) {
             Ok(value) => fine(value),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && policy.only_looks => {
-                refused("EACCES", &format!("EACCES: {LOOKS}, {other} '{asked}'"))
-            }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let mut message = format!("EACCES: extensions may not change this here, {other} '{asked}'");
-                if followed(&path).is_ok_and(|real| policy.may_be_named(&real)) {
-                    message.push_str(NAME_IT);
-                }
-                refused("EACCES", &message)
+                refused("EACCES", &unchanged(policy, &path, other, asked))
             }
             Err(error) => failed(&error, other, asked),
         },
@@ -301,6 +291,17 @@ fn mode_of(arguments: &Plain) -> Option<u32> {
 pub(super) fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let real = followed(path)?;
     if is_open(policy, &real) { Ok(real) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+/// Why something is not changed at `path`, which was asked for as `asked`, and what would let it be.
+pub(super) fn unchanged(policy: &Policy, path: &Path, operation: &str, asked: &str) -> String {
+    if policy.only_looks {
+        return format!("EACCES: {LOOKS}, {operation} '{asked}'");
+    }
+    let may_be_named = followed(path).is_ok_and(|real| policy.may_be_named(&real));
+    let remedy =
+        if may_be_named { ": name its folder in extension_folders of your config.toml to allow it" } else { "" };
+    format!("EACCES: extensions may not change this here, {operation} '{asked}'{remedy}")
 }
 
 /// Makes the folder of a file that is to be written where it is one of the policy's: with pi its own is there.

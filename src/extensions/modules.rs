@@ -37,8 +37,10 @@ pub(super) struct Modules {
     stubs: RefCell<Vec<String>>,
     /// Which of them a file's import of a name means.
     led: RefCell<HashMap<(String, String), String>>,
-    /// Files that were looked at before they are loaded.
-    seen: RefCell<HashMap<String, Stripped>>,
+    /// Files that were looked at before they are loaded: their text, and what it became.
+    seen: RefCell<HashMap<String, (String, Stripped)>>,
+    /// What was found for their imports, until the engine asks.
+    found: RefCell<HashMap<(String, String), String>>,
     /// Whether files wait for something as they are evaluated, or what they import does.
     waiting: RefCell<HashMap<String, bool>>,
     pub(super) places: RefCell<Places>,
@@ -61,6 +63,7 @@ impl Modules {
             stubs: RefCell::default(),
             led: RefCell::default(),
             seen: RefCell::default(),
+            found: RefCell::default(),
             waiting: RefCell::default(),
             places: RefCell::default(),
             broken: RefCell::default(),
@@ -125,8 +128,12 @@ impl Modules {
     }
 
     fn resolve(&self, ctx: &Ctx<'_>, base: &str, name: &str) -> Result<String> {
-        if let Some(led) = self.led.borrow().get(&(base.to_owned(), name.to_owned())) {
+        let key = (base.to_owned(), name.to_owned());
+        if let Some(led) = self.led.borrow().get(&key) {
             return Ok(led.clone());
+        }
+        if let Some(found) = self.found.borrow_mut().remove(&key) {
+            return Ok(found);
         }
         let served = || self.catalog.borrow().get(name).map(|file| format!("{OWN}{file}"));
         if let Some(within) = base.strip_prefix(OWN).or_else(|| base.starts_with(COMMON).then_some("")) {
@@ -181,12 +188,17 @@ impl Modules {
 
     /// A file of an extension.
     fn file<'js>(&self, ctx: &Ctx<'js>, path: &str) -> Result<Module<'js, Declared>> {
-        let source = self.source(path);
-        let source =
-            source.map_err(|error| Exception::throw_message(ctx, &format!("{path} cannot be read: {error}")))?;
         let waits = self.waits(ctx, path);
         let known = self.seen.borrow_mut().remove(path);
-        let stripped = known.map_or_else(|| strip(&source, Path::new(path)), Ok).map_err(|problem| {
+        let unreadable = |error| Exception::throw_message(ctx, &format!("{path} cannot be read: {error}"));
+        let (source, stripped) = if let Some((source, stripped)) = known {
+            (source, Ok(stripped))
+        } else {
+            let source = self.source(path).map_err(unreadable)?;
+            let stripped = strip(&source, Path::new(path));
+            (source, stripped)
+        };
+        let stripped = stripped.map_err(|problem| {
             let (line, column) = (Some(problem.line), Some(problem.column));
             let message = format!("SyntaxError: {}", problem.message);
             let told = Problem { message, file: Some(path.to_owned()), line, column, stack: None };
@@ -225,18 +237,20 @@ impl Modules {
         }
         // One that it imports may import it.
         self.waiting.borrow_mut().insert(path.to_owned(), false);
-        let source = self.source(path).unwrap_or_default();
+        // What cannot be read or is not found is told when it is loaded.
+        let Ok(source) = self.source(path) else { return false };
         let Ok(stripped) = strip(&source, Path::new(path)) else { return false };
         let (mut waits, imports) = (stripped.waits, stripped.imports.clone());
-        self.seen.borrow_mut().insert(path.to_owned(), stripped);
+        self.seen.borrow_mut().insert(path.to_owned(), (source, stripped));
         for (name, _) in imports {
-            // What is not found is told when it is loaded.
-            let found = self.resolve(ctx, path, &name).unwrap_or_else(|_| {
+            let Ok(found) = self.resolve(ctx, path, &name) else {
                 drop(ctx.catch());
-                String::new()
-            });
-            if found.starts_with('/') && self.waits(ctx, &found) {
-                waits = true;
+                continue;
+            };
+            waits |= found.starts_with('/') && self.waits(ctx, &found);
+            // What the host serves is known without looking.
+            if !found.starts_with(OWN) {
+                self.found.borrow_mut().insert((path.to_owned(), name), found);
             }
         }
         self.waiting.borrow_mut().insert(path.to_owned(), waits);

@@ -88,11 +88,15 @@ fn is_plain_javascript(path: &Path) -> bool {
 /// there at run time, too, without a value.
 fn exported_types(program: &Program<'_>) -> Vec<String> {
     let (mut types, mut values) = (Vec::new(), Vec::new());
+    // One of those may export a value of that name, which would be hidden.
+    let exports_all = program.body.iter().any(|statement| matches!(statement, Statement::ExportAllDeclaration(_)));
     let mut sort = |specifiers: &[ExportSpecifier<'_>], all_types: bool| {
         for specifier in specifiers {
             let is_type = all_types || specifier.export_kind.is_type();
             let list = if is_type { &mut types } else { &mut values };
-            list.push(specifier.exported.name().to_string());
+            if !(is_type && exports_all) {
+                list.push(specifier.exported.name().to_string());
+            }
         }
     };
     for statement in &program.body {
@@ -211,6 +215,7 @@ mod tests {
             "{made}"
         );
         assert!(!code("export const a = 1; type B = 1;").contains("__levainType"));
+        assert!(!code("export * from \"m\"; export type { B } from \"m\";").contains("__levainType"));
         let stripped = strip("export { a, type B } from \"m\";", Path::new("/x.ts")).unwrap();
         assert_eq!(stripped.imports, [("m".to_owned(), vec!["a".to_owned()])]);
     }

@@ -146,7 +146,6 @@ class OwnDatabase {
   constructor(file = "", options = {}) {
     const isContent = ArrayBuffer.isView(file);
     if (!isContent && typeof file !== "string" && !(file instanceof URL)) throw new TypeError("Expected first argument to be a string");
-    if (options.nativeBinding !== undefined && typeof options.nativeBinding !== "string" && typeof options.nativeBinding !== "object") throw new TypeError('Expected the "nativeBinding" option to be a string or addon object');
     const { readonly = false, fileMustExist = false, timeout = 5000, verbose = null } = options;
     if (verbose !== null && typeof verbose !== "function") throw new TypeError('Expected the "verbose" option to be a function');
     const place = isContent ? { content: new Uint8Array(file) } : pathOf(file.trim?.() ?? file);

@@ -8,8 +8,9 @@ import { fileURLToPath } from "./node/url.js";
 
 const pathOf = (place) => (String(place).startsWith("file:") ? fileURLToPath(place) : String(place));
 
-/** What a module gives where its default is wanted: that with the other names, as interop does. */
 const preferred = (module, wantsDefault) => (wantsDefault ? module?.default ?? module : module);
+/** Whether an ES module that was required exports its default and nothing else. */
+const isDefaultAlone = (module) => Boolean(module?.__esModule) && Object.keys(module).every((name) => name === "default" || name === "__esModule");
 
 export function createJiti(from, options = {}) {
   const path = pathOf(from).replace(/\/$/, "/index.js");
@@ -19,7 +20,7 @@ export function createJiti(from, options = {}) {
   const load = host.compile("return import(id)", path, ["id"]);
   const jiti = (id) => {
     const module = require(named(id));
-    return options.interopDefault === false ? module : preferred(module, module?.__esModule && Object.keys(module).length <= 2);
+    return options.interopDefault === false ? module : preferred(module, isDefaultAlone(module));
   };
   return Object.assign(jiti, {
     options,

@@ -128,7 +128,7 @@ impl Inbox {
     /// What extensions have left in the thread by now, which nobody has looked at.
     pub(super) fn left(&mut self) -> Vec<Asked> {
         while let Ok(message) = self.messages.try_recv() {
-            self.waiting.push_back(message);
+            self.take(message);
         }
         let (mut left, mut others) = (Vec::new(), VecDeque::new());
         for message in self.waiting.drain(..) {
@@ -152,22 +152,23 @@ impl Inbox {
         if self.closed {
             return pending().await;
         }
-        match self.messages.recv().await {
-            Some(DriverMessage::Command(Command::Cancel { scope }, reply)) => {
-                self.stop = self.stop.max(Some(scope));
-                let _gone = reply.send(Ok(()));
-                Request::Cancel
-            }
-            Some(other) => {
-                self.waiting.push_back(other);
-                Request::Waits
-            }
-            None => {
-                self.closed = true;
-                self.waiting.push_back(DriverMessage::Leave(EndReason::Asked));
-                Request::Waits
-            }
+        let Some(message) = self.messages.recv().await else {
+            self.closed = true;
+            self.waiting.push_back(DriverMessage::Leave(EndReason::Asked));
+            return Request::Waits;
+        };
+        self.take(message)
+    }
+
+    /// Keeps what was asked for while something else is done; a cancel is answered at once.
+    fn take(&mut self, message: DriverMessage) -> Request {
+        if let DriverMessage::Command(Command::Cancel { scope }, reply) = message {
+            self.stop = self.stop.max(Some(scope));
+            let _gone = reply.send(Ok(()));
+            return Request::Cancel;
         }
+        self.waiting.push_back(message);
+        Request::Waits
     }
 }
 

@@ -1,11 +1,12 @@
 // Ciphers of node:crypto (AES in CBC, CTR and GCM) and keys that are made of others (PBKDF2, scrypt, HKDF), over the host's.
 
 import { host, unwrap } from "../../runtime/bridge.js";
-import { asBuffer, decodeBytes, encodeText } from "../../runtime/buffer.js";
+import { asBuffer, encodeText } from "../../runtime/buffer.js";
 import { digest, hashName } from "../../runtime/crypto.js";
 import { bytesOf } from "../../runtime/encoding.js";
 import { coded } from "../../runtime/errors.js";
 import { Transform } from "./stream.js";
+import { StringDecoder } from "./string_decoder.js";
 
 const BLOCK = 16;
 const KINDS = new Map(["cbc", "ctr", "gcm"].flatMap((mode) => [128, 192, 256].map((bits) => [`aes-${bits}-${mode}`, { mode, keyLength: bits / 8 }])));
@@ -31,6 +32,7 @@ class Cipher extends Transform {
   #aad = [];
   #tag;
   #isOver = false;
+  #decoder;
   constructor(name, key, iv, options = {}, decrypts) {
     super(options ?? {});
     const kind = KINDS.get(String(name).toLowerCase());
@@ -50,9 +52,11 @@ class Cipher extends Transform {
     this.#with.iv = (this.#decrypts ? data : done).slice(-BLOCK);
     return done;
   }
-  #given(data, encoding) {
+  /** As bytes, or as a text whose letters may be cut between two pieces. */
+  #given(data, encoding, isLast) {
     if (!encoding || encoding === "buffer") return data;
-    return decodeBytes(data, encoding);
+    this.#decoder ??= new StringDecoder(encoding);
+    return isLast ? this.#decoder.end(data) : this.#decoder.write(data);
   }
   update(data, inputEncoding, outputEncoding) {
     if (this.#isOver) throw coded(Error, "ERR_CRYPTO_INVALID_STATE", "Invalid state for operation update");
@@ -75,7 +79,7 @@ class Cipher extends Transform {
   final(outputEncoding) {
     if (this.#isOver) throw coded(Error, "ERR_CRYPTO_INVALID_STATE", "Invalid state for operation final");
     this.#isOver = true;
-    return this.#given(this.#last(), outputEncoding);
+    return this.#given(this.#last(), outputEncoding, true);
   }
   #last() {
     const rest = this.#left;

@@ -11,13 +11,13 @@ import { concat } from "../../runtime/fetch.js";
 import { createCipheriv, createDecipheriv, getCipherInfo, getCiphers, hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./ciphers.js";
 import { Transform } from "./stream.js";
 
-export class Hash extends Transform {
+export class Hash {
   #name;
   #key;
   #parts = [];
   #done = false;
+  #isStream = false;
   constructor(name, key) {
-    super();
     this.#name = hashName(name);
     this.#key = key === undefined ? null : bytesOf(key);
     // Asked now, so that an unknown name fails where Node fails.
@@ -31,21 +31,37 @@ export class Hash extends Transform {
   digest(encoding) {
     if (this.#done) throw coded(Error, "ERR_CRYPTO_HASH_FINALIZED", "Digest already called");
     this.#done = true;
-    const bytes = digest(this.#name, concat(this.#parts), this.#key);
-    return encoding && encoding !== "buffer" ? decodeBytes(bytes, encoding) : asBuffer(bytes);
+    const bytes = this.#sum();
+    return encoding && encoding !== "buffer" ? decodeBytes(bytes, encoding) : bytes;
+  }
+  #sum() {
+    return asBuffer(digest(this.#name, concat(this.#parts), this.#key));
   }
   _transform(chunk, encoding, done) {
     this.update(chunk, encoding);
     done();
   }
   _flush(done) {
-    this.push(this.digest());
+    // Whoever wrote to it as a stream may still ask for the digest.
+    this.push(this.#sum());
     done();
   }
   copy() {
     const other = new Hash(this.#name, this.#key ?? undefined);
     other.#parts = [...this.#parts];
     return other;
+  }
+  static {
+    // Few are used as streams, which take time to make: it becomes one when it is first used so.
+    Object.setPrototypeOf(Hash.prototype, Transform.prototype);
+    for (const name of ["on", "once", "addListener", "emit", "pipe", "write", "end", "read", "setEncoding", "resume", "pause", "destroy", Symbol.asyncIterator]) {
+      const value = function (...args) {
+        if (!this.#isStream) Transform.call(this);
+        this.#isStream = true;
+        return Transform.prototype[name].apply(this, args);
+      };
+      Object.defineProperty(Hash.prototype, name, { value, writable: true, configurable: true });
+    }
   }
 }
 

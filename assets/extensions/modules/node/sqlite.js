@@ -124,6 +124,9 @@ export class StatementSync {
   }
 }
 
+/** For `backup`, which is no method. */
+let copy;
+
 export class DatabaseSync {
   #path;
   #options;
@@ -178,9 +181,8 @@ export class DatabaseSync {
     if (allow) throw unsupported("enableLoadExtension of node:sqlite");
   }
   enableDefensive() {}
-  /** For `backup`, which is no method. */
-  static copy(database, path) {
-    return database.#opened().ask("backup", { path });
+  static {
+    copy = (database, path) => database.#opened().ask("backup", { path });
   }
 }
 for (const name of ["function", "aggregate", "createSession", "applyChangeset", "loadExtension", "setAuthorizer", "createTagStore"]) {
@@ -189,8 +191,6 @@ for (const name of ["function", "aggregate", "createSession", "applyChangeset", 
   };
 }
 
-const { copy } = DatabaseSync;
-delete DatabaseSync.copy;
 export const backup = async (database, path, { progress } = {}) => {
   const total = copy(database, pathOf(path).path);
   progress?.({ totalPages: total, remainingPages: 0 });

@@ -14,19 +14,22 @@ const LANGUAGE = new Set([
   "escape", "unescape", "isFinite", "isNaN",
 ]);
 
-const contexts = new WeakMap();
+const contexts = new WeakSet();
 const CODE = "__levainCode";
 const KEEP = "__levainKeep";
 const SCOPE = "__levainScope";
 
-/** Names that code declares, and those that it only asks the type of: neither is looked for in the context. */
-const declared = (code) => new Set([...code.matchAll(/\b(?:var|let|const|class|function\s*\*?)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu)].map((match) => match[1]));
-const asked = (code) => new Set([...code.matchAll(/\btypeof\s+\(?\s*([\p{ID_Start}$_][\p{ID_Continue}$]*)/gu)].map((match) => match[1]));
+/** Names that stand behind these words in code. */
+const behind = (code, words) => new Set([...code.matchAll(new RegExp(`\\b(?:${words})\\s+\\(?\\s*([\\p{ID_Start}$_][\\p{ID_Continue}$]*)`, "gu"))].map((match) => match[1]));
 
-/** What a script sees in the place of globals. */
-function scopeOf(context, own, typed) {
+/**
+ * What a script sees in the place of globals. What it declares (`own`) it finds by itself, but for what would be a global of this
+ * realm wherever it does not; what it asks the type of (`typed`) need not be there.
+ */
+function scopeOf(context, own, functions, typed) {
+  const isOwn = (name) => own.has(name) && !Object.hasOwn(context, name) && (functions.has(name) || !(name in globalThis));
   return new Proxy(context, {
-    has: (_, name) => typeof name === "string" && name !== "eval" && name !== CODE && name !== KEEP && (!own.has(name) || Object.hasOwn(context, name)),
+    has: (_, name) => typeof name === "string" && name !== "eval" && name !== CODE && name !== KEEP && !isOwn(name),
     get: (_, name) => {
       if (name === Symbol.unscopables) return undefined;
       if (name in context && (Object.hasOwn(context, name) || !(name in Object.prototype))) return context[name];
@@ -51,21 +54,24 @@ export class Script {
   }
   runInContext(context) {
     if (!isContext(context)) throw coded(TypeError, "ERR_INVALID_ARG_TYPE", 'The "contextifiedObject" argument must be an vm.Context');
-    const own = declared(this.#code);
+    const functions = behind(this.#code, "function\\s*\\*?");
+    const own = new Set([...behind(this.#code, "var|let|const|class"), ...functions]);
     const keep = (name, read) => {
       try {
-        context[name] = read();
+        const value = read();
+        // Declared within something else, it is what this realm calls so.
+        if (!(name in globalThis) || value !== globalThis[name]) context[name] = value;
       } catch {
         // It is a script's own.
       }
     };
     const names = [...own].map((name) => `${KEEP}(${JSON.stringify(name)}, () => ${name});`).join(" ");
     const run = host.compile(
-      `with (${SCOPE}) { return (function () { try { return eval(${CODE}); } finally { ${names.replaceAll("`", "")} } }).call(this); }`,
+      `with (${SCOPE}) { return (function () { try { return eval(${CODE}); } finally { ${names} } }).call(this); }`,
       this.#filename,
       [SCOPE, CODE, KEEP],
     );
-    return run.call(context, scopeOf(context, own, asked(this.#code)), this.#code, keep);
+    return run.call(context, scopeOf(context, own, functions, behind(this.#code, "typeof")), this.#code, keep);
   }
   runInNewContext(object = {}) {
     return this.runInContext(createContext(object));
@@ -80,7 +86,7 @@ export class Script {
 
 export const isContext = (object) => contexts.has(object);
 export function createContext(object = {}) {
-  contexts.set(object, true);
+  contexts.add(object);
   return object;
 }
 export const createScript = (code, options) => new Script(code, options);
