@@ -48,8 +48,9 @@ use failure::{Failure, code};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// A terminal workbench for people who write directives: a debugger for context.
 #[derive(Debug, Parser)]
@@ -338,15 +339,33 @@ impl ExtensionOptions {
             extensions.extend(found);
         }
         let arguments = Arguments { extensions, flags: self.flag.clone(), ..common.arguments(directive) };
-        let setup = Setup::gather(common.project.as_deref(), arguments)?;
+        let setup = told_when_slow(|| Setup::gather(common.project.as_deref(), arguments))?;
         let strange = |(message, hint): (String, String)| Failure::usage(message).hint(hint);
         setup.extensions().check_flags().map_err(strange)?;
         Ok(setup)
     }
 }
 
-/// A runtime on this thread: everything here is short, and one thread saves a wake-up across threads for every piece of
-/// text.
+/// Does `work`, and says what takes so long where it does: nothing is on the screen so far.
+fn told_when_slow<T>(work: impl FnOnce() -> T) -> T {
+    const SLOW: Duration = Duration::from_millis(500);
+    if !people::is_err_watched() {
+        return work();
+    }
+    let (working, over) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if over.recv_timeout(SLOW) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _gone =
+                    writeln!(people::err(), "still starting: extensions that are new or were changed are read first");
+            }
+        });
+        let done = work();
+        drop(working);
+        done
+    })
+}
+
 /// An amount of money on the command line, in dollars.
 fn dollars(text: &str) -> Result<Money, String> {
     /// No limit of anybody is higher.
@@ -355,12 +374,14 @@ fn dollars(text: &str) -> Result<Money, String> {
     amount.map(Money::from_dollars).ok_or_else(|| "write dollars as a number, such as 0.5".to_owned())
 }
 
+/// A runtime on this thread: everything here is short, and one thread saves a wake-up across threads for every piece of
+/// text.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_name("levain-blocking")
         .max_blocking_threads(8)
-        .thread_keep_alive(std::time::Duration::from_secs(2))
+        .thread_keep_alive(Duration::from_secs(2))
         .build()
         .map_err(|error| Failure::new(format!("could not start the async runtime: {error}")))
 }

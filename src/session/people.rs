@@ -40,6 +40,12 @@ pub fn is_watched() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether a person sees standard error as it is written.
+#[must_use]
+pub fn is_err_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Writes text. On a terminal every letter that would steer it or stay unseen becomes a mark.
 #[derive(Debug)]
 pub struct Paper<W: Write> {
