@@ -39,6 +39,8 @@ pub(super) enum Reach {
     Find,
     /// Starting one if need be: a call waits there for the person.
     Host,
+    /// Starting one if that is possible: whoever only reads the thread need not hear why it is not.
+    HostIfPossible,
     /// Starting one if need be, then sending these commands with their numbers. The workbench hears the answers.
     Start(Vec<(u64, Command)>),
 }
@@ -185,9 +187,15 @@ impl Link {
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {
         match reach {
             Reach::Find => Ok(self.launcher.find(&self.thread_id, self.offset.load(Ordering::Relaxed)).await.ok()),
-            Reach::Host | Reach::Start(..) => {
+            Reach::Host | Reach::HostIfPossible | Reach::Start(..) => {
                 let client = self.launcher.reach(&self.thread_id, self.offset.load(Ordering::Relaxed)).await;
-                client.map(Some).map_err(|error| error.to_string())
+                match (client, reach) {
+                    (Err(error), Reach::HostIfPossible) => {
+                        tracing::info!(thread = %self.thread_id, %error, "no worker for its extensions");
+                        Ok(None)
+                    }
+                    (client, _) => client.map(Some).map_err(|error| error.to_string()),
+                }
             }
         }
     }

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
+use crate::domain::{
+    Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, ThreadKind, Tokens, Waiting,
+};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -435,17 +437,25 @@ impl EffectRunner {
 
     fn open(&mut self, thread_id: ThreadId) {
         let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
-        let models = self.models.clone();
+        let (models, setup) = (self.models.clone(), Arc::clone(&self.setup));
         self.reads.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
                 recover::mend(&layout, &id, SystemClock.now(), REPLAY);
-                newest(&layout, &id)
+                let newest = newest(&layout, &id)?;
+                let reach = match &newest {
+                    newest if newest.asks() => Reach::Host,
+                    // What they show is there as soon as the thread is.
+                    newest if newest.is_talked_with() && !setup.extensions().found().is_empty() => {
+                        Reach::HostIfPossible
+                    }
+                    _ => Reach::Find,
+                };
+                Ok::<_, StoreError>((newest, reach))
             });
             match read.await {
-                Ok(Ok(newest)) => {
+                Ok(Ok((newest, reach))) => {
                     // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
-                    let reach = if newest.asks() { Reach::Host } else { Reach::Find };
                     let _ending = pages.send((thread_id.clone(), newest.page.end, reach)).await;
                     let _ending = messages.send(newest.opened(thread_id, &models)).await;
                 }
@@ -631,6 +641,11 @@ impl Newest {
     /// Whether a call waits for the person, of a thread of their own.
     fn asks(&self) -> bool {
         self.summary.waiting == Some(Waiting::Approval) && !self.elsewhere
+    }
+
+    /// Whether a person writes in it, here.
+    fn is_talked_with(&self) -> bool {
+        self.summary.kind == ThreadKind::Interactive && !self.elsewhere
     }
 
     fn opened(self, thread_id: ThreadId, models: &Models) -> Message {
