@@ -151,6 +151,38 @@ test("pi-ai: streams, costs, unfinished JSON", async () => {
   assert.deepEqual(await inner('ai.StringEnum(["a", "b"], { description: "d" })'), { type: "string", enum: ["a", "b"], description: "d" });
 });
 
+test("skills are found as by the published package", async (t) => {
+  const agentDir = path.join(cwd, "agent");
+  const skill = (place, text) => {
+    fs.mkdirSync(path.dirname(path.join(cwd, place)), { recursive: true });
+    fs.writeFileSync(path.join(cwd, place), text);
+  };
+  const named = (name, more = "") => `---\nname: ${name}\ndescription: d of ${name}\n${more}---\n\nDo it.\n`;
+  skill("agent/skills/one/SKILL.md", named("one", "disable-model-invocation: true\n"));
+  skill("agent/skills/one/deeper/SKILL.md", named("deeper"));
+  skill("agent/skills/group/two/SKILL.md", named("Other--name-"));
+  skill("agent/skills/top.md", named("top"));
+  skill("agent/skills/group/note.md", named("note"));
+  skill(".pi/skills/one/SKILL.md", named("one"));
+  skill(".pi/skills/mute/SKILL.md", "---\nname: mute\n---\n");
+  skill(".pi/skills/broken/SKILL.md", "no frontmatter");
+  skill("more/three/SKILL.md", named("three"));
+  fs.symlinkSync(path.join(cwd, "more/three"), path.join(cwd, "agent/skills/linked"));
+  skill("more/a.txt", "");
+  const from = { cwd, agentDir, skillPaths: ["more", "agent/skills/top.md", "none", "more/a.txt"], includeDefaults: true };
+  const mine = await inner(`ca.loadSkills(${JSON.stringify(from)})`);
+  assert.deepEqual(mine.skills.map(({ name }) => name), ["Other--name-", "three", "one", "top"]);
+  const published = process.env.LEVAIN_PI_ORACLE && path.join(process.env.LEVAIN_PI_ORACLE, "dist/index.js");
+  if (!published || !fs.existsSync(published)) return t.skip("no published package to compare with");
+  const { loadSkills, loadSkillsFromDir } = await import(pathToFileURL(published));
+  const plain = (value) => JSON.parse(JSON.stringify(value));
+  assert.deepEqual(mine, plain(loadSkills(from)));
+  const bare = { ...from, skillPaths: [path.join(agentDir, "skills")], includeDefaults: false };
+  assert.deepEqual(await inner(`ca.loadSkills(${JSON.stringify(bare)})`), plain(loadSkills(bare)));
+  const folder = { dir: path.join(cwd, "more"), source: "path" };
+  assert.deepEqual(await inner(`ca.loadSkillsFromDir(${JSON.stringify(folder)})`), plain(loadSkillsFromDir(folder)));
+});
+
 test("pi-coding-agent: cutting, frontmatter, edits, conversations", async () => {
   assert.deepEqual(await inner('(({ content, truncatedBy, totalLines, outputLines }) => [content, truncatedBy, totalLines, outputLines])(ca.truncateHead("a\\nb\\nc", { maxLines: 2 }))'), ["a\nb", "lines", 3, 2]);
   assert.deepEqual(await inner('(({ content, truncatedBy, lastLinePartial }) => [content, truncatedBy, lastLinePartial])(ca.truncateTail("xxé€yz", { maxBytes: 5 }))'), ["€yz", "bytes", true]);

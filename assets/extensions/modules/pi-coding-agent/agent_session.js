@@ -14,7 +14,7 @@ import { stream } from "../pi-ai/stream.js";
 import { access, readFile } from "../node/fs_promises.js";
 import { AgentExtensions } from "./agent_extensions.js";
 import { convertToLlm } from "./messages.js";
-import { formatSkillsForPrompt } from "./resources.js";
+import { formatSkillsForPrompt } from "./skills.js";
 import { DefaultResourceLoader, ModelRegistry, SettingsManager } from "./services.js";
 import { SessionManager } from "./session.js";
 import { createBashTool, createEditTool, createFindTool, createGrepTool, createLsTool, createReadTool, createWriteTool, hostTool } from "./tools.js";

@@ -28,7 +28,7 @@ export {
   shouldCompact,
 } from "./messages.js";
 export {
-  CONFIG_DIR_NAME, VERSION, copyToClipboard, formatSkillsForPrompt, getAgentDir, loadSkillsFromDir, parseSkillBlock,
+  CONFIG_DIR_NAME, VERSION, copyToClipboard, getAgentDir,
 } from "./resources.js";
 export {
   CURRENT_SESSION_VERSION, SessionManager, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries, parseSessionEntries,
@@ -36,6 +36,9 @@ export {
 export {
   AuthStorage, DefaultResourceLoader, ModelRegistry, ModelRuntime, SettingsManager, loadProjectContextFiles, resolveCliModel,
 } from "./services.js";
+export {
+  formatSkillsForPrompt, loadSkills, loadSkillsFromDir, parseSkillBlock,
+} from "./skills.js";
 export {
   getLanguageFromPath, getMarkdownTheme, getSelectListTheme, getSettingsListTheme, highlightCode, initTheme, renderDiff,
 } from "./themes.js";
@@ -57,5 +60,5 @@ export const {
   ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
   UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSessionFromServices,
   createAgentSessionRuntime, createAgentSessionServices, discoverAndLoadExtensions, findCutPoint,
-  findTurnStartIndex, generateBranchSummary, generateSummary, loadSkills, main, prepareBranchEntries, runPrintMode, runRpcMode,
+  findTurnStartIndex, generateBranchSummary, generateSummary, main, prepareBranchEntries, runPrintMode, runRpcMode,
 } = withStubs("pi-coding-agent");

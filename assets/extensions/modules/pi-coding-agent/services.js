@@ -8,7 +8,8 @@ import { unsupported } from "../../runtime/errors.js";
 import { existsSync, readFileSync } from "../node/fs.js";
 import { dirname, join, resolve } from "../node/path.js";
 import { AgentExtensions } from "./agent_extensions.js";
-import { getAgentDir, loadSkillsFromDir } from "./resources.js";
+import { getAgentDir } from "./resources.js";
+import { loadSkills } from "./skills.js";
 
 export class AuthStorage {
   static create() {
@@ -242,9 +243,7 @@ export class DefaultResourceLoader {
     const errors = [...this.#extensions.loadErrors, ...additionalExtensionPaths.map((path) => ({ path, error: "agent sessions of extensions load no files in levain" }))];
     this.#result = changed(extensionsOverride, { ...this.#result, extensions: this.#extensions.extensions, errors });
     this.#extensions.narrow(this.#result.extensions);
-    const folders = noSkills ? additionalSkillPaths : [join(agentDir, "skills"), join(cwd, ".pi", "skills"), ...additionalSkillPaths];
-    const loaded = folders.filter((dir) => existsSync(dir)).map((dir) => loadSkillsFromDir({ dir, source: "path" }));
-    this.#skills = changed(skillsOverride, { skills: loaded.flatMap(({ skills }) => skills), diagnostics: loaded.flatMap(({ diagnostics }) => diagnostics ?? []) });
+    this.#skills = changed(skillsOverride, loadSkills({ cwd, agentDir, skillPaths: additionalSkillPaths, includeDefaults: !noSkills }));
     const agentsFiles = noContextFiles ? [] : loadProjectContextFiles({ cwd, agentDir });
     this.#agentsFiles = changed(agentsFilesOverride, { agentsFiles }).agentsFiles;
     this.loaded = true;
