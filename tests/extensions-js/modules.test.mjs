@@ -151,6 +151,91 @@ test("pi-ai: streams, costs, unfinished JSON", async () => {
   assert.deepEqual(await inner('ai.StringEnum(["a", "b"], { description: "d" })'), { type: "string", enum: ["a", "b"], description: "d" });
 });
 
+test("messages are drawn as by the published package", async (t) => {
+  const draw = `(lib) => {
+    const text = "# Head\\n\\nsome **bold** \`code\`\\n\\n- one\\n- two\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |";
+    const said = (content, more) => ({ role: "assistant", content, stopReason: "stop", timestamp: 0, ...more });
+    const thought = { type: "thinking", thinking: "hmm **x**" };
+    const made = [
+      new lib.UserMessageComponent("a *question*\\n\\n- x"),
+      new lib.AssistantMessageComponent(said([thought, { type: "text", text }])),
+      new lib.AssistantMessageComponent(said([thought, { type: "text", text: " done " }]), true),
+      new lib.AssistantMessageComponent(said([{ type: "text", text: "half" }], { stopReason: "aborted", errorMessage: "Request was aborted" })),
+      new lib.AssistantMessageComponent(said([], { stopReason: "error" })),
+      new lib.AssistantMessageComponent(said([{ type: "toolCall", id: "1", name: "x", arguments: {} }], { stopReason: "error" })),
+      new lib.AssistantMessageComponent(),
+      new lib.CustomMessageComponent({ customType: "note", content: [{ type: "text", text: "**b** text" }] }),
+      new lib.CustomMessageComponent({ customType: "note", content: "x" }, (message, { expanded }) => ({ render: () => [message.content + expanded], invalidate() {} })),
+      new lib.CustomMessageComponent({ customType: "note", content: "x" }, () => { throw new Error("no"); }),
+      new lib.CompactionSummaryMessageComponent({ summary: "## S\\n\\n**b**", tokensBefore: 12345 }),
+      new lib.BranchSummaryMessageComponent({ summary: "## S" }),
+      new lib.SkillInvocationMessageComponent({ name: "s", location: "/x", content: "c" }),
+    ];
+    const clean = (line) => line.replace(/\\x1b\\][^\\x07]*\\x07/g, "").replace(/\\x1b\\[[0-9;]*m/g, "").trimEnd();
+    const drawn = () => made.map((one) => one.render(60).map(clean));
+    const first = drawn();
+    for (const one of made) one.setExpanded?.(true);
+    made[2].setHideThinkingBlock(false);
+    made[6].updateContent(said([{ type: "text", text: "late" }]));
+    for (const one of made) one.invalidate();
+    return [first, drawn()];
+  }`;
+  const [first, second] = await inner(`(${draw})(ca)`);
+  assert.deepEqual(first[7].filter(Boolean), [" [note]", " b text"]);
+  assert.match(second[10].join("\n"), /Compacted from 12,345 tokens/);
+  const ui = "{ requestRender() {} }";
+  const call = `(() => { const one = new ca.ToolExecutionComponent("look", "1", { at: "x" }, {}, undefined, ${ui}, "/"); const before = one.render(40).join("|"); one.updateResult({ content: [{ type: "text", text: "seen" }], isError: false }); return [before, one.render(40).join("|")]; })()`;
+  const [before, after] = await inner(call);
+  assert.match(before, /look.*"at":"x"/);
+  assert.match(after, /seen/);
+  const command = `(() => { const one = new ca.BashExecutionComponent("ls", ${ui}); one.appendOutput("a\\nb"); one.setComplete(2, false); return [one.render(40).join("|"), one.getOutput(), one.getCommand()]; })()`;
+  const [shown, ...kept] = await inner(command);
+  assert.match(shown, /\$ ls[\s\S]*a[\s\S]*b[\s\S]*exit 2/);
+  assert.deepEqual(kept, ["a\nb", "ls"]);
+  const published = process.env.LEVAIN_PI_ORACLE && path.join(process.env.LEVAIN_PI_ORACLE, "dist/index.js");
+  if (!published || !fs.existsSync(published)) return t.skip("no published package to compare with");
+  const library = await import(pathToFileURL(published));
+  library.initTheme("dark");
+  // Outside its program the published one knows no keys.
+  const folded = first.map((lines) => lines.map((line) => line.replace("(ctrl+o to", "( to")));
+  assert.deepEqual([folded, second], new Function(`return ${draw}`)()(library));
+});
+
+test("conversations are cut, and texts compared, as by the published package", async (t) => {
+  const told = `(lib) => {
+    const entry = (id, type, more) => ({ id, parentId: Number(id) > 1 ? String(Number(id) - 1) : null, type, timestamp: "2026-01-01T00:00:00Z", ...more });
+    const said = (id, role, text, more) => entry(id, "message", { message: { role, content: [{ type: "text", text }], ...more } });
+    const read = { type: "toolCall", id: "c", name: "read", arguments: { path: "/r" } };
+    const entries = [
+      entry("1", "model_change", { provider: "p", modelId: "m" }), said("2", "user", "u".repeat(400)), said("3", "assistant", "a".repeat(400)), entry("4", "label", { targetId: "2", label: "x" }),
+      said("5", "user", "again ".repeat(50)), entry("6", "message", { message: { role: "assistant", content: [read] } }), said("7", "toolResult", "r".repeat(4000)), said("8", "assistant", "seen"),
+      entry("9", "compaction", { summary: "s", firstKeptEntryId: "5", tokensBefore: 9 }), entry("10", "branch_summary", { summary: "b", fromId: "3", details: { readFiles: ["/o"], modifiedFiles: ["/e"] } }),
+      entry("11", "custom_message", { customType: "c", content: "n", display: true }), said("12", "user", "last"),
+    ];
+    const cuts = [1, 5, 50, 120, 2000].flatMap((keep) => [lib.findCutPoint(entries.slice(0, 8), 0, 8, keep), lib.findCutPoint(entries, 2, 8, keep)]);
+    const turns = [0, 4, 6, 10].map((at) => lib.findTurnStartIndex(entries, at, 0));
+    const session = { getBranch: (id) => entries.slice(0, Number(id)), getEntry: (id) => entries[Number(id) - 1] };
+    const left = [["8", "3"], [null, "3"], ["3", "8"]].map(([from, to]) => lib.collectEntriesForBranchSummary(session, from, to)).map(({ entries: all, commonAncestorId }) => [all.map(({ id }) => id), commonAncestorId]);
+    const branches = [0, 30, 300].map((budget) => lib.prepareBranchEntries(entries, budget)).map(({ messages, fileOps, totalTokens }) => [messages.length, Object.values(fileOps).map((set) => [...set]), totalTokens]);
+    return [cuts, turns, left, branches, lib.buildSessionContext(entries)];
+  }`;
+  const mine = await inner(`(${told})(ca)`);
+  assert.deepEqual(mine[2], [[["4", "5", "6", "7", "8"], "3"], [[], null], [[], "3"]]);
+  assert.deepEqual(await inner('[[], [5], [5, 1], [5, 3], [null, 3], ["x", 1]].map((args) => ca.formatReadLineRange(...args))'), ["", ":5", ":5-5", ":5-7", ":1-3", ""]);
+  const texts = [["", "a\n"], ["a\n", ""], ["a", "a"], ["a\nb\nc\n", "a\nB\nc"], [[...Array(30).keys()].join("\n"), [...Array(30).keys()].filter((n) => n !== 5 && n !== 25).join("\n") + "\nend\n"]];
+  const diffs = await inner(`${JSON.stringify(texts)}.map(([a, b]) => [ca.generateDiffString(a, b), ca.generateUnifiedPatch("f", a, b)])`);
+  assert.match(diffs[4][1], /^--- f\n\+\+\+ f\n@@ -2,9 \+2,8 @@\n[\s\S]*-5\n[\s\S]*No newline/);
+  const published = process.env.LEVAIN_PI_ORACLE && path.join(process.env.LEVAIN_PI_ORACLE, "dist");
+  if (!published || !fs.existsSync(published)) return t.skip("no published package to compare with");
+  const library = await import(pathToFileURL(path.join(published, "index.js")));
+  const plain = (value) => JSON.parse(JSON.stringify(value));
+  assert.deepEqual(plain(mine), plain(new Function(`return ${told}`)()(library)));
+  const { generateDiffString } = await import(pathToFileURL(path.join(published, "core/tools/edit-diff.js")));
+  const { FILE_HEADERS_ONLY, createTwoFilesPatch } = createRequire(path.join(published, "x.js"))("diff");
+  const patch = (a, b) => createTwoFilesPatch("f", "f", a, b, undefined, undefined, { context: 4, headerOptions: FILE_HEADERS_ONLY });
+  assert.deepEqual(plain(diffs), plain(texts.map(([a, b]) => [generateDiffString(a, b), patch(a, b)])));
+});
+
 test("skills are found as by the published package", async (t) => {
   const agentDir = path.join(cwd, "agent");
   const skill = (place, text) => {

@@ -5,6 +5,7 @@
 
 import { ask, describeError, isDisabled, report, setOwner } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
+import { keyHint, keyText } from "../modules/pi-coding-agent/keys.js";
 import { theme } from "./theme.js";
 import { linesAt } from "./components.js";
 import { contextFor, makeCommandContext } from "./context.js";
@@ -92,6 +93,9 @@ export async function callShortcut(key, ctxData) {
 
 // ---- Drawing -------------------------------------------------------------------------------------
 
+/** What renderers need to name keys, and the columns beside what is said. */
+const HINTS = Object.freeze({ keyHint, keyText: (action) => keyText(action), outputPad: 1 });
+
 // State that a tool's own drawing keeps between calls of one tool call, and the component it drew last.
 const drawn = new Map();
 // Of more than this the oldest starts anew: a session has calls without end.
@@ -110,7 +114,7 @@ function renderContext(kind, callId, args, rest) {
     context: {
       args, toolCallId: callId, state: before.state, lastComponent: before.component, cwd: rest.cwd, executionStarted: Boolean(rest.executionStarted) || partials.has(callId),
       argsComplete: rest.argsComplete ?? true, isPartial: Boolean(rest.isPartial), expanded: Boolean(rest.expanded), showImages: Boolean(rest.showImages),
-      isError: Boolean(rest.isError), invalidate: () => ask("ui.invalidateTool", { toolCallId: callId }),
+      isError: Boolean(rest.isError), ...HINTS, invalidate: () => ask("ui.invalidateTool", { toolCallId: callId }),
     },
   };
 }
@@ -168,14 +172,14 @@ export function forgetToolCall(callId) {
 export function renderMessage(message, width, options = {}) {
   const found = findFirst("renderers", message.customType);
   if (!found) return { result: undefined };
-  const view = { expanded: Boolean(options.expanded) };
+  const view = { expanded: Boolean(options.expanded), ...HINTS };
   return linesOf(found.extension, `renderMessage:${message.customType}`, () => found.item(message, view, theme), width);
 }
 
 export function renderEntry(entry, width, options = {}) {
   const found = findFirst("entryRenderers", entry.customType);
   if (!found) return { result: undefined };
-  return linesOf(found.extension, `renderEntry:${entry.customType}`, () => found.item(entry, { expanded: Boolean(options.expanded) }, theme), width);
+  return linesOf(found.extension, `renderEntry:${entry.customType}`, () => found.item(entry, { expanded: Boolean(options.expanded), ...HINTS }, theme), width);
 }
 
 /** Markdown of the assistant as extensions want it shown; each transformer sees the last one's text. */

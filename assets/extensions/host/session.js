@@ -23,8 +23,17 @@ export const sessionManager = Object.freeze({
   getTree: () => treeOf(ask("session.entries") ?? []),
   getChildren: (id) => (ask("session.entries") ?? []).filter((entry) => entry.parentId === id),
   getSessionName: () => ask("session.name") ?? undefined,
+  buildContextEntries: () => contextEntries(sessionManager.getBranch()),
   buildSessionContext: () => ask("session.context") ?? { messages: [], thinkingLevel: "off", model: null },
 });
+
+/** Of the entries on the way to a leaf those that a compaction did not replace, behind it. */
+export function contextEntries(path) {
+  const cut = path.findLastIndex((entry) => entry.type === "compaction");
+  if (cut < 0) return path;
+  const kept = path.slice(0, cut).findIndex((entry) => entry.id === path[cut].firstKeptEntryId);
+  return [path[cut], ...(kept < 0 ? [] : path.slice(kept, cut)), ...path.slice(cut + 1)];
+}
 
 /** Entries as a forest by parent; an entry whose parent is unknown is a root. */
 export function treeOf(entries) {

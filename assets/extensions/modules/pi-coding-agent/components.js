@@ -107,20 +107,3 @@ export function truncateToVisualLines(text, maxVisualLines, width, paddingX = 0)
   if (lines.length <= maxVisualLines) return { visualLines: lines, skippedCount: 0 };
   return { visualLines: lines.slice(-maxVisualLines), skippedCount: lines.length - maxVisualLines };
 }
-
-/** A box with a title and text, for the message components of the agent that extensions reuse. */
-const messageComponent = (role, textOf) =>
-  class extends Container {
-    constructor(message) {
-      super();
-      this.addChild(new Spacer(1));
-      this.addChild(new Text(hostTheme.fg(role, textOf(message)), 1, 0));
-    }
-    setExpanded() {}
-  };
-const contentText = (content) => (typeof content === "string" ? content : (content ?? []).filter((part) => part.type === "text").map((part) => part.text).join("\n"));
-export const UserMessageComponent = messageComponent("userMessageText", (text) => String(text));
-export const AssistantMessageComponent = messageComponent("text", (message) => contentText(message?.content));
-export const CustomMessageComponent = messageComponent("customMessageText", (message) => `[${message.customType}] ${contentText(message.content)}`);
-export const BranchSummaryMessageComponent = messageComponent("customMessageText", (message) => `[branch] ${message.summary}`);
-export const CompactionSummaryMessageComponent = messageComponent("customMessageText", (message) => `[compaction] ${message.summary}`);

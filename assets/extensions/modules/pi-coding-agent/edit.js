@@ -1,4 +1,4 @@
-// Replacing exact text in a file, and the numbered diff that shows what changed.
+// Replacing exact text in a file.
 
 /** All edits against the same original; each old text must occur exactly once. */
 export function applyEdits(content, edits, path) {
@@ -25,28 +25,4 @@ export function applyEdits(content, edits, path) {
   result += source.slice(from);
   if (result === source) throw new Error(`No changes made to ${path}. The replacement produced identical content.`);
   return bom + (crlf ? result.replaceAll("\n", "\r\n") : result);
-}
-
-const CONTEXT = 4;
-
-/** Lines that differ with some around them: `+12 new`, `-12 old`, ` 11 same`. */
-export function diffOf(before, after) {
-  const old = before.split("\n");
-  const now = after.split("\n");
-  let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head++;
-  let tail = 0;
-  while (tail < old.length - head && tail < now.length - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
-  const width = String(Math.max(old.length, now.length)).length;
-  const row = (mark, number, line) => `${mark}${String(number).padStart(width)} ${line}`;
-  const lines = [];
-  const start = Math.max(0, head - CONTEXT);
-  if (start > 0) lines.push(` ${"".padStart(width)} ...`);
-  for (let i = start; i < head; i++) lines.push(row(" ", i + 1, old[i]));
-  for (let i = head; i < old.length - tail; i++) lines.push(row("-", i + 1, old[i]));
-  for (let i = head; i < now.length - tail; i++) lines.push(row("+", i + 1, now[i]));
-  const end = Math.min(tail, CONTEXT);
-  for (let i = old.length - tail; i < old.length - tail + end; i++) lines.push(row(" ", i + 1, old[i]));
-  if (tail > CONTEXT) lines.push(` ${"".padStart(width)} ...`);
-  return { diff: lines.join("\n"), firstChangedLine: head + 1 };
 }

@@ -10,9 +10,14 @@ export {
   createLocalBashOperations, getShellConfig,
 } from "./bash.js";
 export {
-  AssistantMessageComponent, BorderedLoader, BranchSummaryMessageComponent, CompactionSummaryMessageComponent, CustomEditor,
-  CustomMessageComponent, DynamicBorder, UserMessageComponent, truncateToVisualLines,
+  BorderedLoader, CustomEditor, DynamicBorder, truncateToVisualLines,
 } from "./components.js";
+export {
+  collectEntriesForBranchSummary, findCutPoint, findTurnStartIndex, prepareBranchEntries,
+} from "./cuts.js";
+export {
+  generateDiffString, generateUnifiedPatch,
+} from "./diff.js";
 export {
   parseFrontmatter, stripFrontmatter,
 } from "./frontmatter.js";
@@ -24,17 +29,23 @@ export {
   appKey, appKeyHint, editorKey, keyHint, keyText, rawKeyHint,
 } from "./keys.js";
 export {
+  AssistantMessageComponent, BashExecutionComponent, BranchSummaryMessageComponent, CompactionSummaryMessageComponent, CustomMessageComponent,
+  SkillInvocationMessageComponent, ToolExecutionComponent, UserMessageComponent,
+} from "./message_components.js";
+export {
   DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, convertToLlm, estimateTokens, getLastAssistantUsage, serializeConversation,
   shouldCompact,
 } from "./messages.js";
 export {
-  CONFIG_DIR_NAME, VERSION, copyToClipboard, getAgentDir,
+  CONFIG_DIR_NAME, VERSION, copyToClipboard, getAgentDir, getDocsPath, getExamplesPath, getPackageDir, getReadmePath,
 } from "./resources.js";
 export {
-  CURRENT_SESSION_VERSION, SessionManager, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries, parseSessionEntries,
+  CURRENT_SESSION_VERSION, SessionManager, buildContextEntries, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries,
+  parseSessionEntries, sessionEntryToContextMessages,
 } from "./session.js";
 export {
-  AuthStorage, DefaultResourceLoader, ModelRegistry, ModelRuntime, SettingsManager, loadProjectContextFiles, resolveCliModel,
+  AuthStorage, DefaultResourceLoader, ModelRegistry, ModelRuntime, SettingsManager, hasTrustRequiringProjectResources, loadProjectContextFiles,
+  readStoredCredential, resolveCliModel,
 } from "./services.js";
 export {
   formatSkillsForPrompt, loadSkills, loadSkillsFromDir, parseSkillBlock,
@@ -45,20 +56,19 @@ export {
 export {
   bashTool, codingTools, createBashTool, createBashToolDefinition, createCodingTools, createEditTool, createEditToolDefinition,
   createFindTool, createFindToolDefinition, createGrepTool, createGrepToolDefinition, createLsTool, createLsToolDefinition,
-  createReadOnlyTools, createReadTool, createReadToolDefinition, createWriteTool, createWriteToolDefinition, editTool, findTool, grepTool,
-  lsTool, readOnlyTools, readTool, withFileMutationQueue, writeTool,
+  createReadOnlyTools, createReadTool, createReadToolDefinition, createWriteTool, createWriteToolDefinition, editTool, findTool,
+  formatReadLineRange, grepTool, lsTool, readOnlyTools, readTool, withFileMutationQueue, writeTool,
 } from "./tools.js";
 export {
   DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail,
 } from "./truncate.js";
 
 export const {
-  AgentSessionRuntime, ArminComponent, BashExecutionComponent, DefaultPackageManager, ExtensionEditorComponent,
+  AgentSessionRuntime, ArminComponent, DefaultPackageManager, ExtensionEditorComponent,
   ExtensionInputComponent, ExtensionRunner, ExtensionSelectorComponent, FileAuthStorageBackend, FooterComponent,
   InMemoryAuthStorageBackend, InteractiveMode, LoginDialogComponent, ModelSelectorComponent, OAuthSelectorComponent, RpcClient,
-  SessionSelectorComponent, SettingsSelectorComponent, ShowImagesSelectorComponent, SkillInvocationMessageComponent,
-  ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
-  UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSessionFromServices,
-  createAgentSessionRuntime, createAgentSessionServices, discoverAndLoadExtensions, findCutPoint,
-  findTurnStartIndex, generateBranchSummary, generateSummary, main, prepareBranchEntries, runPrintMode, runRpcMode,
+  SessionSelectorComponent, SettingsSelectorComponent, ShowImagesSelectorComponent,
+  ThemeSelectorComponent, ThinkingSelectorComponent, TreeSelectorComponent,
+  UserMessageSelectorComponent, compact, createAgentSessionFromServices, createAgentSessionRuntime, createAgentSessionServices,
+  discoverAndLoadExtensions, generateBranchSummary, generateSummary, main, runPrintMode, runRpcMode,
 } = withStubs("pi-coding-agent");

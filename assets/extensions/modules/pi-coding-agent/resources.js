@@ -13,4 +13,9 @@ export const getAgentDir = () => {
   if (given) return given.replace(/^~(?=\/|$)/, homedir());
   return info.agentDir ?? join(homedir(), ".pi", "agent");
 };
+/** Where pi's package would be. Nothing is there. */
+export const getPackageDir = () => join(getAgentDir(), "pi-coding-agent");
+export const getReadmePath = () => join(getPackageDir(), "README.md");
+export const getDocsPath = () => join(getPackageDir(), "docs");
+export const getExamplesPath = () => join(getPackageDir(), "examples");
 export const copyToClipboard = (text) => action("clipboard.copy", { text: String(text) });

@@ -278,3 +278,9 @@ export class DefaultResourceLoader {
   }
   extendResources() {}
 }
+
+/** Keys stay with the host. */
+export const readStoredCredential = () => undefined;
+
+/** Whether there is something of a project that runs or instructs only once the project is trusted. */
+export const hasTrustRequiringProjectResources = (cwd) => [".pi", ".ai", ".agents/skills"].some((name) => existsSync(join(cwd, name)));

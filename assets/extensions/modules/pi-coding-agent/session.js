@@ -5,7 +5,7 @@
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "../node/fs.js";
 import { join } from "../node/path.js";
-import { treeOf } from "../../host/session.js";
+import { contextEntries, treeOf } from "../../host/session.js";
 import { ask } from "../../runtime/bridge.js";
 import { randomUUID } from "../../runtime/crypto.js";
 
@@ -26,31 +26,37 @@ export function parseSessionEntries(content) {
 export const migrateSessionEntries = () => {};
 export const getLatestCompactionEntry = (entries) => entries.findLast((entry) => entry.type === "compaction") ?? null;
 
-/** Messages on the way from the root to a leaf, with what a compaction replaced left out. */
-export function buildSessionContext(entries, leafId, byId = new Map(entries.map((entry) => [entry.id, entry]))) {
-  if (leafId === null) return { messages: [], thinkingLevel: "off", model: null };
+function wayTo(entries, leafId, byId = new Map(entries.map((entry) => [entry.id, entry]))) {
+  if (leafId === null) return [];
   const path = [];
   for (let entry = byId.get(leafId ?? entries.at(-1)?.id); entry; entry = byId.get(entry.parentId)) path.unshift(entry);
+  return path;
+}
+
+/** Entries on the way from the root to a leaf, with what a compaction replaced left out. */
+export const buildContextEntries = (entries, leafId, byId) => contextEntries(wayTo(entries, leafId, byId));
+
+/** The messages of these entries, and what the thread was asked with at the leaf. */
+export function buildSessionContext(entries, leafId, byId) {
   let thinkingLevel = "off";
   let model = null;
-  for (const entry of path) {
+  for (const entry of wayTo(entries, leafId, byId)) {
     if (entry.type === "thinking_level_change") thinkingLevel = entry.thinkingLevel;
     else if (entry.type === "model_change") model = { provider: entry.provider, modelId: entry.modelId };
     else if (entry.type === "message" && entry.message.role === "assistant") model = { provider: entry.message.provider, modelId: entry.message.model };
   }
-  const cut = path.findLastIndex((entry) => entry.type === "compaction");
-  const kept = cut < 0 ? path : [path[cut], ...path.slice(Math.max(0, path.findIndex((entry) => entry.id === path[cut].firstKeptEntryId)), cut), ...path.slice(cut + 1)];
-  return { messages: kept.map(messageOf).filter(Boolean), thinkingLevel, model };
+  return { messages: buildContextEntries(entries, leafId, byId).flatMap(sessionEntryToContextMessages), thinkingLevel, model };
 }
 
-function messageOf(entry) {
+/** What an entry says to a model: a message, or none. */
+export function sessionEntryToContextMessages(entry) {
   const timestamp = new Date(entry.timestamp ?? 0).getTime();
   switch (entry.type) {
-    case "message": return entry.message;
-    case "custom_message": return { role: "custom", customType: entry.customType, content: entry.content, display: entry.display, details: entry.details, timestamp };
-    case "compaction": return { role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore, timestamp };
-    case "branch_summary": return entry.summary ? { role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp } : undefined;
-    default: return undefined;
+    case "message": return [entry.message];
+    case "custom_message": return [{ role: "custom", customType: entry.customType, content: entry.content, display: entry.display, details: entry.details, timestamp }];
+    case "compaction": return [{ role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore, timestamp }];
+    case "branch_summary": return entry.summary ? [{ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp }] : [];
+    default: return [];
   }
 }
 
@@ -145,6 +151,9 @@ export class SessionManager {
   }
   buildSessionContext() {
     return buildSessionContext(this.#entries, this.#leaf, this.#byId);
+  }
+  buildContextEntries() {
+    return buildContextEntries(this.#entries, this.#leaf, this.#byId);
   }
   branch(id) {
     this.#leaf = id;

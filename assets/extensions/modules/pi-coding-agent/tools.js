@@ -12,7 +12,8 @@ import { homedir } from "../node/os.js";
 import { makeType } from "../typebox/builder.js";
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateTail } from "./truncate.js";
 import { createLocalBashOperations } from "./bash.js";
-import { applyEdits, diffOf } from "./edit.js";
+import { generateDiffString } from "./diff.js";
+import { applyEdits } from "./edit.js";
 
 const Type = makeType(false);
 const text = (value) => ({ type: "text", text: value });
@@ -189,7 +190,7 @@ async function editWith(cwd, operations, params) {
     const before = typeof data === "string" ? data : utf8Decode(data);
     const after = applyEdits(before, params.edits ?? [{ oldText: params.oldText, newText: params.newText }], params.path);
     await operations.writeFile(full, after);
-    const { diff, firstChangedLine } = diffOf(before, after);
+    const { diff, firstChangedLine } = generateDiffString(before, after);
     return { content: [text(`Successfully replaced text in ${params.path}.`)], details: { diff, firstChangedLine } };
   });
 }
@@ -259,3 +260,11 @@ export function withFileMutationQueue(path, work) {
 }
 
 export { createLocalBashOperations };
+
+/** The lines that a call of `read` asks for, as they stand behind its path. */
+export function formatReadLineRange(offset, limit) {
+  if (offset == null && limit == null) return "";
+  const [start, count] = [offset ?? 1, limit ?? 1].map(Number);
+  if (!Number.isFinite(start) || !Number.isFinite(count)) return "";
+  return limit == null ? `:${start}` : `:${start}-${start + count - 1}`;
+}
