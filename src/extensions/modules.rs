@@ -207,7 +207,14 @@ impl Modules {
         })?;
         let api = self.api(ctx)?;
         let prologue: String = api.get::<_, Function<'_>>("prologue")?.call((source.as_str(),))?;
+        let mut imports: Vec<(String, Vec<String>)> = Vec::new();
         for (specifier, names) in stripped.imports {
+            match imports.iter_mut().find(|(known, _)| *known == specifier) {
+                Some((_, all)) => all.extend(names),
+                None => imports.push((specifier, names)),
+            }
+        }
+        for (specifier, names) in imports {
             self.stub(&api, path, &specifier, names)?;
         }
         self.places.borrow_mut().keep(path, stripped.lines);
