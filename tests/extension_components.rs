@@ -191,6 +191,30 @@ fn headers_footers_and_widgets_stand_around_the_draft() {
 }
 
 #[test]
+fn all_of_an_overlay_at_the_bottom_is_seen_and_themes_are_known_from_the_start() {
+    let low = r#"export default (pi: any) => {
+      pi.on("session_start", (_event: any, ctx: any) => {
+        const names = ctx.ui.getAllThemes().map(({ name }: any) => name);
+        ctx.ui.setTheme("high-contrast");
+        ctx.ui.notify(`${names.length} themes, ${names.includes("dark")}, ${ctx.ui.theme.name}`);
+      });
+      pi.registerCommand("low", { handler: (_: string, ctx: any) => ctx.ui.custom((_tui: any, _theme: any, _keys: any, done: any) => ({
+        render: () => ["row one", "row two", "row three"], invalidate() {}, handleInput: () => done(undefined) }),
+        { overlay: true, overlayOptions: { anchor: "bottom-center", width: "100%", margin: 0 } }) });
+    };"#;
+    let project = Project::extended(low, &[done()]);
+    let terminal = project.begun((80, 24));
+    terminal.wait_for("5 themes, true, high-contrast");
+    say(&terminal, "/low");
+    terminal.wait_until("all three rows", |screen| {
+        ["row one", "row two", "row three"].iter().all(|row| screen.contents().contains(row))
+    });
+    terminal.send_keys("x");
+    terminal.wait_gone("row one");
+    terminal.leave();
+}
+
+#[test]
 fn an_extension_is_asked_before_its_thread_is_left() {
     let guard = r#"export default (pi: any) => {
       pi.on("session_before_switch", async (event: any, ctx: any) => {

@@ -1,17 +1,16 @@
 //! Which theme is drawn with: named in the settings, picked on the screen, or light or dark as the terminal is.
 
-use crate::config::{Source, ThemeChoice};
+use crate::config::{Dirs, Source};
 use crate::domain::{Problem, Severity, nearest};
 use crate::session::Setup;
 use crate::ui::{ColourDepth, Theme};
 use crate::workbench::Model;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The themes that are built in, and the person's own files laid over them.
 #[derive(Debug)]
 pub struct ThemeSource {
-    folder: PathBuf,
+    dirs: Dirs,
     /// What the settings say; without it, light or dark as the terminal is.
     pub(super) chosen: Option<String>,
     /// Where they say it.
@@ -25,28 +24,25 @@ impl ThemeSource {
     pub fn new(setup: &Setup) -> Self {
         let depth = colour_depth(&|name| std::env::var(name).ok());
         let source = setup.config.theme.source.clone();
-        Self { folder: setup.dirs.themes(), chosen: chosen(setup), source, depth, current: None }
+        Self {
+            dirs: setup.dirs.clone(),
+            chosen: setup.config.theme.value.name().map(ToOwned::to_owned),
+            source,
+            depth,
+            current: None,
+        }
     }
 
     /// The names that can be chosen.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let mut names = Theme::names();
-        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let own: BTreeSet<String> = files
-            .map(|file| file.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-            .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
-            .filter(|name| !names.contains(name))
-            .collect();
-        names.extend(own);
-        names
+        self.dirs.theme_names()
     }
 
     /// The file of the person's that would hold a theme.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.toml"))
+        self.dirs.themes().join(format!("{name}.toml"))
     }
 
     /// The person's theme, or what is wrong with it.
@@ -108,7 +104,7 @@ impl ThemeSource {
     /// Takes over what the settings say; some when that is another theme than before.
     #[expect(clippy::option_option, reason = "no change, and a change to none named")]
     pub(super) fn choose(&mut self, setup: &Setup) -> Option<Option<String>> {
-        let chosen = chosen(setup);
+        let chosen = setup.config.theme.value.name().map(ToOwned::to_owned);
         let changed = self.chosen != chosen;
         self.chosen.clone_from(&chosen);
         self.source.clone_from(&setup.config.theme.source);
@@ -124,7 +120,7 @@ impl ThemeSource {
     /// The theme that the model asks for.
     pub(super) fn of(&self, model: &Model) -> Theme {
         let name = self.name(model);
-        let path = self.folder.join(format!("{name}.toml"));
+        let path = self.dirs.themes().join(format!("{name}.toml"));
         if let Ok(text) = std::fs::read_to_string(&path) {
             let (theme, problems) = Theme::from_toml(&text, &path);
             for problem in problems {
@@ -146,14 +142,6 @@ impl ThemeSource {
     }
 }
 
-/// The theme that the settings name.
-fn chosen(setup: &Setup) -> Option<String> {
-    match &setup.config.theme.value {
-        ThemeChoice::Auto => None,
-        ThemeChoice::Named(name) => Some(name.clone()),
-    }
-}
-
 /// How many colours the terminal shows, by the variables that programs agree on.
 fn colour_depth(environment: &dyn Fn(&str) -> Option<String>) -> ColourDepth {
     let set = |name: &str| environment(name).filter(|text| !text.is_empty());
@@ -171,6 +159,12 @@ fn colour_depth(environment: &dyn Fn(&str) -> Option<String>) -> ColourDepth {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_that_are_offered_are_those_of_the_themes_there_are() {
+        let nowhere = |name: &str| (name == "HOME").then(|| "/nowhere".into());
+        assert_eq!(Dirs::new(&nowhere).theme_names(), Theme::names());
+    }
 
     #[test]
     fn colours_follow_the_environment() {

@@ -100,6 +100,17 @@ pub enum ThemeChoice {
     Named(String),
 }
 
+impl ThemeChoice {
+    /// The theme that is named.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Auto => None,
+            Self::Named(name) => Some(name),
+        }
+    }
+}
+
 /// What the command line said. Arguments were checked when they were parsed, so they bring no problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {

@@ -1,5 +1,6 @@
 //! Where things lie: the person's folders, the folder for sockets, the root of the project.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -30,6 +31,9 @@ pub enum RuntimeError {
     #[error("{} must be a folder that only you can enter: {what}; remove it, or set XDG_RUNTIME_DIR to another", path.display())]
     Unsafe { path: PathBuf, what: &'static str },
 }
+
+/// The themes that came with the program.
+const THEMES: [&str; 5] = ["dark", "light", "high-contrast", "sixteen", "sixteen-light"];
 
 impl Dirs {
     /// The folders as the environment names them. Relative paths in XDG variables are ignored, as their rules ask.
@@ -94,6 +98,19 @@ impl Dirs {
     #[must_use]
     pub fn themes(&self) -> PathBuf {
         self.config.join("themes")
+    }
+
+    /// Names of the themes that can be chosen: those that came with the program, and the person's own files.
+    #[must_use]
+    pub fn theme_names(&self) -> Vec<String> {
+        let files = fs::read_dir(self.themes()).into_iter().flatten().flatten();
+        let own: BTreeSet<String> = files
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+            .filter(|name| !THEMES.contains(&name.as_str()))
+            .collect();
+        THEMES.iter().map(|name| (*name).to_owned()).chain(own).collect()
     }
 
     /// The folder for sockets, made if needed. It is a real folder, ours, and closed to everyone else: anything else

@@ -115,6 +115,18 @@ impl Components {
         self.all().screen
     }
 
+    /// With these themes, until a screen tells of its own.
+    pub(super) fn with(themes: Themes) -> Self {
+        let components = Self::default();
+        components.all().themes = themes;
+        components
+    }
+
+    /// An extension has chosen one of the themes.
+    pub(super) fn choose(&self, theme: &str) {
+        self.all().themes.chosen = Some(theme.to_owned());
+    }
+
     /// The themes of the screen that told of them last.
     pub(super) fn themes(&self) -> Themes {
         self.all().themes.clone()

@@ -8,12 +8,13 @@ use super::extension_thread::{ExtensionThread, is_idle};
 use super::other_sessions;
 use super::tools_of_pi;
 use crate::context::ToolWords;
-use crate::domain::{Command, ExtensionEntry, KnownTool, StageValue, State, Themes, ThinkingLevel, ToolSpec, Verdict};
+use crate::domain::{
+    Command, ExtensionEntry, KnownTool, Space, StageValue, State, Themes, ThinkingLevel, ToolSpec, Verdict,
+};
 use crate::extensions::Asker;
 use crate::items::prompt_file::{PromptFile, PromptFiles};
 use crate::ports::StoreError;
 use serde_json::{Map, Value, json};
-use std::path::Path;
 use std::sync::PoisonError;
 
 /// The theme that is asked for.
@@ -35,12 +36,11 @@ impl ExtensionThread {
             }
             "project.trusted" => true.into(),
             "ui.setTheme" => self.set_theme(name_of(arguments), self.has_person() && !asker.preview),
-            "ui.themes" => self.components.themes().names.iter().map(|name| json!({"name": name})).collect(),
+            "ui.themes" => self.themes().names.iter().map(|name| json!({"name": name})).collect(),
             // In its sixteen colours every terminal has the roles that extensions name.
             "ui.theme" => {
-                let Themes { names, chosen } = self.components.themes();
-                let shown = chosen.as_deref().filter(|_| self.has_person());
-                match name_of(arguments).or(shown) {
+                let Themes { names, chosen } = self.themes();
+                match name_of(arguments).or(chosen.as_deref()) {
                     Some(name) if names.iter().any(|known| known == name) => json!({"name": name}),
                     Some(_) | None => Value::Null,
                 }
@@ -104,17 +104,23 @@ impl ExtensionThread {
         self.settle(Command::SetModel { model: model.with_thinking(Some(level)) });
     }
 
+    /// Those of the person's screen.
+    fn themes(&self) -> Themes {
+        if self.has_person() { self.components.themes() } else { Themes::default() }
+    }
+
     /// Has the screen show a theme, if it has told of that or of none.
     fn set_theme(&self, name: Option<&str>, is_shown: bool) -> Value {
         let refused = |why: String| json!({"success": false, "error": why});
         let Some(name) = name else { return refused("a theme has a name".to_owned()) };
-        let Themes { names, .. } = self.components.themes();
         if !is_shown {
             return refused("there is no screen".to_owned());
         }
+        let Themes { names, .. } = self.themes();
         if !names.is_empty() && !names.iter().any(|known| known == name) {
             return refused(format!("there is no theme {name}; there are {}", names.join(", ")));
         }
+        self.components.choose(name);
         self.choose_theme(name.to_owned());
         json!({"success": true})
     }
@@ -256,13 +262,27 @@ fn percent(tokens: u64, window: u64) -> f64 {
 fn skill(file: &PromptFile) -> Value {
     let folder = file.file.parent().unwrap_or(&file.file);
     json!({"name": file.name, "description": file.description, "filePath": file.file, "baseDir": folder,
-        "disableModelInvocation": !file.listed})
+        "sourceInfo": source_of(file), "disableModelInvocation": !file.listed})
+}
+
+/// Where a skill or a template is from.
+fn source_of(file: &PromptFile) -> Value {
+    let scope = match file.space {
+        Space::Project => "project",
+        Space::User => "user",
+        Space::System => "temporary",
+    };
+    let folder = file.file.parent().unwrap_or(&file.file);
+    json!({"path": file.file, "source": "local", "scope": scope, "origin": "top-level", "baseDir": folder})
 }
 
 /// Skills and templates as `pi.getCommands` lists them.
 fn commands(files: &PromptFiles) -> Value {
-    let one = |source: &str, prefix: &str, name: &str, description: &str, file: &Path| json!({"name": format!("{prefix}{name}"), "description": description, "source": source, "path": file.display().to_string()});
-    let templates = files.templates.iter().map(|file| one("prompt", "", &file.name, &file.description, &file.file));
-    let skills = files.skills.iter().map(|file| one("skill", "skill:", &file.name, &file.description, &file.file));
+    let one = |source: &str, prefix: &str, file: &PromptFile| {
+        json!({"name": format!("{prefix}{}", file.name), "description": file.description, "source": source,
+            "path": file.file, "sourceInfo": source_of(file)})
+    };
+    let templates = files.templates.iter().map(|file| one("prompt", "", file));
+    let skills = files.skills.iter().map(|file| one("skill", "skill:", file));
     templates.chain(skills).collect()
 }

@@ -18,7 +18,7 @@ use super::moves;
 use super::prompt_options::PromptOptions;
 use super::setup::Setup;
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, Look, ModelRef, MoveTo, State, Status,
+    Command, Dialog, DialogReply, ExtensionEntry, Gesture, KnownTool, Look, ModelRef, MoveTo, State, Status, Themes,
     ThinkingLevel, ThreadId, ThreadKind, WireForm,
 };
 use crate::extensions::{Asker, Engine, Outside, Refusal};
@@ -102,7 +102,10 @@ impl ExtensionThread {
             layout: setup.layout.clone(),
             extensions: setup.extensions(),
             late_providers: LateProviders::new(setup),
-            components: Components::default(),
+            components: Components::with(Themes {
+                names: setup.dirs.theme_names(),
+                chosen: setup.config.theme.value.name().map(ToOwned::to_owned),
+            }),
             models: setup.models.clone(),
             allowance: Allowance::default(),
             moves: Mutex::default(),

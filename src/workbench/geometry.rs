@@ -307,16 +307,17 @@ pub fn overlay(model: &Model) -> Area {
     }
 }
 
-/// Where a component of an extension is: where it says, else at the bottom of the conversation.
+/// Where a component of an extension is: where it says, above the status line, else at the bottom of the conversation.
 #[must_use]
 pub fn component(model: &Model, open: &OpenComponent) -> Area {
     let (columns, rows) = model.size;
     let lines = u16::try_from(open.lines.len()).unwrap_or(u16::MAX);
-    if let Some(Spot { column, row, width }) = open.at {
-        let (x, y) = (column.min(columns), row.min(rows));
-        return Area { x, y, width: width.min(columns - x), height: lines.min(rows - y) };
-    }
     let Regions { composer, notice, status, .. } = regions(model);
+    if let Some(Spot { column, row, width }) = open.at {
+        let (x, room) = (column.min(columns), rows.saturating_sub(status.height));
+        let height = lines.min(room);
+        return Area { x, y: row.min(room - height), width: width.min(columns - x), height };
+    }
     let room = rows.saturating_sub(status.height + notice.height);
     let height = lines.min(room);
     // What it says comes first stays where there is no room for all.
