@@ -737,7 +737,7 @@ export default (pi) => {
     said(() => fs.renameSync('open/holds', 'open/other')), said(() => fs.rmSync('open/holds', { recursive: true })),
     said(() => fs.unlinkSync('open/link')), said(() => fs.readFileSync('open/old', 'utf8')), said(() => fs.unlinkSync('open/nowhere')),
     said(() => fs.writeFileSync('open/guarded/my.json', '1')), said(() => fs.writeFileSync('open/guarded/my.json', '2')),
-    said(() => fs.writeFileSync('open/guarded/package.json', '')), said(() => fs.mkdirSync('open/guarded/x.json')),
+    said(() => fs.writeFileSync('open/guarded/package.json', '')), said(() => fs.mkdirSync('open/guarded/x.json', { recursive: true }) && undefined),
     said(() => fs.renameSync('open/guarded/my.json', 'open/guarded/my.js')), said(() => fs.writeFileSync('open/holds/guarded/my.json', '')),
     said(() => fs.writeFileSync('open/guarded/../guarded/x.js', '')),
   ]);
@@ -773,13 +773,57 @@ export default (pi) => {
         "done",
         "done",
         "EACCES",
-        "EACCES",
+        "done",
         "EACCES",
         "EACCES",
         "EACCES"
     ]);
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
     assert_eq!(fs::read_dir(bench.folder.path().join("closed")).unwrap().count(), 0);
+}
+
+/// In a folder of their own, too, and at once, as most write them.
+#[test]
+fn settings_are_kept_where_extensions_lie_and_nothing_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::create_dir_all(root.join("open/guarded")).unwrap();
+    let policy = Policy {
+        write: vec![root.join("open")],
+        guarded: vec![root.join("open/guarded")],
+        data: vec![root.join("open/guarded")],
+        ..Policy::default()
+    };
+    let settings = Settings {
+        cwd: root.to_owned(),
+        home: root.to_owned(),
+        environment: Vec::new(),
+        limits: Limits::default(),
+        policy,
+        outside: None,
+    };
+    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let text = r"
+import fs from 'node:fs';
+const said = (work) => { try { const made = work(); return made === undefined ? 'done' : String(made); } catch (error) { return error.code ?? error.message; } };
+export default (pi) => {
+  pi.on('input', () => [
+    said(() => fs.mkdirSync('open/guarded/mine/logs', { recursive: true }) && undefined), said(() => fs.writeFileSync('open/guarded/mine/c.json.12.tmp', '{}')),
+    said(() => fs.chmodSync('open/guarded/mine/c.json.12.tmp', 0o600)), said(() => fs.renameSync('open/guarded/mine/c.json.12.tmp', 'open/guarded/mine/c.json')),
+    said(() => fs.writeFileSync('open/guarded/mine/index.js', '')), said(() => fs.writeFileSync('open/guarded/mine/t.tmp', 'x')), said(() => fs.renameSync('open/guarded/mine/t.tmp', 'open/guarded/mine/index.js')),
+    said(() => fs.renameSync('open/guarded/mine/t.tmp', 'open/guarded/mine/package.json')), said(() => fs.mkdirSync('open/f', { recursive: true }) && undefined), said(() => fs.writeFileSync('open/f/index.js', '')),
+    said(() => fs.renameSync('open/f', 'open/guarded/f.json')), said(() => fs.renameSync('open/f', 'open/guarded/mine/logs')), said(() => fs.symlinkSync('../../f/index.js', 'open/guarded/mine/l.json')),
+    said(() => fs.mkdirSync('open/guarded/node_modules')), said(() => fs.unlinkSync('open/guarded/mine/t.tmp')), said(() => fs.rmSync('open/guarded/mine', { recursive: true })),
+    said(() => fs.copyFileSync('open/f/index.js', 'open/guarded/mine/x.js')), said(() => fs.rmSync('open/f', { recursive: true })),
+  ]);
+};";
+    bench.registered("files.js", text);
+    let emitted = bench.emit("input", json!({}));
+    let expected = json!([
+        "done", "done", "done", "done", "EACCES", "done", "EACCES", "EACCES", "done", "done", "EACCES", "EACCES",
+        "EACCES", "EACCES", "done", "EACCES", "EACCES", "done"
+    ]);
+    assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
 }
 
 #[test]

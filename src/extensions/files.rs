@@ -170,8 +170,8 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
 fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io::Result<Plain> {
     let text = |name: &str| arguments.get(name).and_then(Plain::text).unwrap_or_default();
     let is = |name: &str| arguments.get(name).is_some_and(Plain::is_true);
-    let at = |name: &str| writable(policy, &cwd.join(text(name)));
-    let entry = |name: &str| entry_of(policy, &cwd.join(text(name)));
+    let at = |name: &str| file(policy, &cwd.join(text(name)));
+    let entry = |name: &str| moved_entry(policy, &cwd.join(text(name)));
     let told = |path: &Path| Plain::Text(path.to_string_lossy().into_owned());
     match operation {
         "write" => {
@@ -186,7 +186,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             // As with Node, of a file that is made; one that is there keeps its own.
             options.mode(mode_of(arguments).unwrap_or(0o666));
             let options = if exclusive { options.create_new(true) } else { options.create(true) };
-            let path = made_ready(policy, file(policy, &cwd.join(text("path")))?)?;
+            let path = made_ready(policy, at("path")?)?;
             options.open(path)?.write_all(data)?;
             Ok(Plain::Nothing)
         }
@@ -199,7 +199,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             let path = followed(&cwd.join(text("path")))?;
             // A folder that things may be changed in is made where it is not there.
             let is_root = policy.data.contains(&path) || policy.write.contains(&path) && takes_files(policy, &path);
-            if !is_open(policy, &path) && !is_root {
+            if !is_open(policy, &path) && !is_among_data(policy, &path) && !is_root {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
             let first = path.ancestors().filter(|path| !path.exists()).last().map(Path::to_owned);
@@ -254,12 +254,12 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
         }
         "symlink" => {
             // Like a file in both places: what it leads to is looked at again whenever it is followed.
-            let (link, target) = (entry("path")?, text("target"));
+            let (link, target) = (entry_of(policy, &cwd.join(text("path")))?, text("target"));
             let folder = link.parent().unwrap_or(cwd);
             writable(policy, &folder.join(target))?;
             std::os::unix::fs::symlink(target, link).map(|()| Plain::Nothing)
         }
-        "rename" => fs::rename(entry("from")?, entry("to")?).map(|()| Plain::Nothing),
+        "rename" => rename(policy, &entry("from")?, &entry("to")?).map(|()| Plain::Nothing),
         "copy" => {
             let (from, to) = (read(policy, &cwd.join(text("from")))?, at("to")?);
             if is("exclusive") && to.exists() {
@@ -269,6 +269,14 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
         }
         _ => Err(io::ErrorKind::PermissionDenied.into()),
     }
+}
+
+fn rename(policy: &Policy, from: &Path, to: &Path) -> io::Result<()> {
+    // A folder, whatever it is called, may hold what runs.
+    if is_among_data(policy, to) && !fs::symlink_metadata(from)?.is_file() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    fs::rename(from, to)
 }
 
 /// Who may do what with a file, where that is said: none of the bits beyond it.
@@ -312,7 +320,7 @@ pub(super) fn made_ready(policy: &Policy, path: PathBuf) -> io::Result<PathBuf> 
     Ok(path)
 }
 
-/// The same of a file that is written, which data may be where nothing else is changed.
+/// The same of a file, which data may be where nothing else is changed.
 fn file(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let real = followed(path)?;
     if is_open(policy, &real) || is_data(policy, &real) {
@@ -322,13 +330,22 @@ fn file(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// Endings of files that hold data: nobody runs or imports them but JSON. Who writes JSON at once writes something else first and
+/// renames it.
+const OF_DATA: [&str; 7] = ["json", "jsonl", "log", "txt", "lock", "bak", "tmp"];
+
 /// Whether it lies in a folder for data and decides nothing of what runs, as `package.json` does.
 fn is_data(policy: &Policy, real: &Path) -> bool {
+    let decides = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case("package.json"));
+    let is_data = real.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| OF_DATA.contains(&ending));
+    is_data && !decides && is_among_data(policy, real)
+}
+
+/// Whether it lies in a folder for data, and in none of packages.
+fn is_among_data(policy: &Policy, real: &Path) -> bool {
     let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
-    let decides = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case("package.json"))
-        || real.components().any(|part| part.as_os_str() == "node_modules");
-    let is_json = real.extension().is_some_and(|ending| ending == "json");
-    is_json && !decides && within(&policy.data) && within(&policy.write) && !within(&policy.hidden)
+    let is_of_package = real.components().any(|part| part.as_os_str() == "node_modules");
+    !is_of_package && within(&policy.data) && within(&policy.write) && !within(&policy.hidden)
 }
 
 /// Where `path` leads, which need not exist.
@@ -365,6 +382,19 @@ fn entry_of(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
         Ok(real)
     } else {
         Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+/// The same of a file or a folder that comes or goes, which a file of data may be where nothing else is changed.
+fn moved_entry(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+    let is_file = |path: &Path| fs::symlink_metadata(path).map_or(true, |found| found.is_file());
+    match entry_of(policy, path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
+            let real = fs::canonicalize(parent)?.join(name);
+            if is_data(policy, &real) && is_file(&real) { Ok(real) } else { Err(error) }
+        }
+        found => found,
     }
 }
 
