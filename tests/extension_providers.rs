@@ -185,6 +185,52 @@ export default (pi: any) => {
     assert!(files.len() > 5, "{}", files.len());
 }
 
+/// As pi has it: `$NAME` and a name of a variable that is set are that, anything else is the key itself.
+#[test]
+fn keys_and_headers_of_a_provider_are_variables_or_stand_there() {
+    let project = own();
+    let server = WireServer::start("Hello.");
+    let text = r#"const models = [{ id: "m", name: "m", input: ["text"], cost: { input: 0, output: 0 }, contextWindow: 10000, maxTokens: 1000 }];
+const base = { baseUrl: "BASE", api: "openai-completions", models };
+export default (pi: any) => {
+  pi.registerProvider("dollar", { ...base, apiKey: "$OWN_PASS", headers: { "x-mine": "${OWN_PASS}", "x-team": "bread" } });
+  pi.registerProvider("named", { ...base, apiKey: "OWN_PASS" });
+  pi.registerProvider("literal", { ...base, apiKey: "KEY" });
+  pi.registerProvider("command", { ...base, apiKey: "!echo x" });
+  pi.on("before_provider_headers", (event: any) => { event.headers["x-seen"] = Object.keys(event.headers).sort().join(" "); });
+};"#;
+    let text = text.replace("BASE", &server.base("/v1")).replace("KEY", wire_server::KEY);
+    std::fs::write(project.home.home().join(".pi/agent/extensions/own.ts"), text).unwrap();
+    let ask = |provider: &str, is_set: bool| {
+        let mut run = project.home.levain(&["run", "--model", &format!("{provider}/m"), "hello"]);
+        if is_set {
+            run.env("OWN_PASS", wire_server::KEY);
+        }
+        let (code, out, err) = terminal::output(&mut run);
+        (code, out + &err)
+    };
+    for (provider, is_set) in [("dollar", true), ("named", true), ("literal", false)] {
+        let (code, told) = ask(provider, is_set);
+        assert!(code == 0 && told.contains("Hello."), "{provider}: {told}");
+    }
+    let all = server.headers();
+    let header = |at: usize, name: &str| all[at].get(name).map(|value| value.to_str().unwrap().to_owned());
+    for at in 0..3 {
+        assert_eq!(header(at, "authorization"), Some(format!("Bearer {}", wire_server::KEY)), "{at}");
+    }
+    assert_eq!(header(0, "x-mine").as_deref(), Some(wire_server::KEY));
+    // Handlers do not see what a variable holds.
+    assert_eq!(header(0, "x-seen").as_deref(), Some("x-team"));
+    let (code, told) = ask("dollar", false);
+    assert!(code != 0 && told.contains("OWN_PASS"), "{told}");
+    let (code, told) = ask("command", false);
+    assert!(code != 0 && told.contains("wants a command run for its key"), "{told}");
+    for (path, bytes) in all_files(&project.home.project().join(".ai")) {
+        let holds = bytes.windows(wire_server::KEY.len()).any(|window| window == wire_server::KEY.as_bytes());
+        assert!(!holds, "{}", path.display());
+    }
+}
+
 /// Its prompts would go to the vendor, and not where the extension would have them.
 #[test]
 fn a_provider_that_is_built_in_is_not_asked_while_an_extension_describes_it_with_a_mistake() {

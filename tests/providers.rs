@@ -39,6 +39,7 @@ fn settings(server: &Server, silence: Duration) -> Settings {
     ];
     Settings {
         refused: std::collections::BTreeMap::new(),
+        header_values: std::collections::BTreeMap::new(),
         keys,
         bases: bases.into(),
         proxies: levain::providers::Proxies::default(),

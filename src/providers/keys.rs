@@ -86,6 +86,13 @@ impl Keys {
         }
     }
 
+    /// Takes this key of `provider`, unless there is one.
+    pub fn give(&mut self, provider: &str, key: &str) {
+        if let Some(key) = secret(key) {
+            self.by_provider.entry(provider.to_owned()).or_insert(key);
+        }
+    }
+
     /// The key of `provider`.
     #[must_use]
     pub fn get(&self, provider: &str) -> Option<&SecretString> {

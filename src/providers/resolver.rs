@@ -41,6 +41,8 @@ pub struct Settings {
     /// Providers whose files of the person's or the project's have a mistake, by name, and the first one: what is built in
     /// of that name may cost more, or answer elsewhere.
     pub refused: BTreeMap<String, Problem>,
+    /// Values of the variables that provider files name for headers.
+    pub header_values: BTreeMap<String, SecretString>,
     pub preference: Preference,
     /// What paths of scenarios are relative to.
     pub scenario_dir: PathBuf,
@@ -68,6 +70,7 @@ impl Settings {
             bases,
             files: bundled(),
             refused: BTreeMap::new(),
+            header_values: BTreeMap::new(),
             preference: Preference::default(),
             scenario_dir: PathBuf::new(),
             silence: http::SILENCE,
@@ -101,6 +104,11 @@ impl Settings {
         for file in files.iter().filter(|file| file.space != Space::Project) {
             let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
             self.keys.offer(&file.tool_id, &named, &env);
+            for variable in file.key_variables() {
+                if let Some(value) = env(&variable).filter(|value| !value.is_empty()) {
+                    self.header_values.insert(variable, value.into());
+                }
+            }
         }
         let (near, bundles): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.space != Space::System);
         self.files.splice(0..0, near);
@@ -463,6 +471,12 @@ impl Providers {
         }
         for (name, value) in &part.headers {
             let header = (name.parse::<HeaderName>().ok()).zip(HeaderValue::from_str(value).ok());
+            site.headers.push(header.ok_or_else(|| bad(format!("has a header `{name}` that cannot be sent")))?);
+        }
+        for (name, variable) in &part.secret_headers {
+            let value = self.settings.header_values.get(variable);
+            let value = value.ok_or_else(|| self.missing_key(provider, variable))?;
+            let header = (name.parse::<HeaderName>().ok()).zip(http::secret_header("", value).ok());
             site.headers.push(header.ok_or_else(|| bad(format!("has a header `{name}` that cannot be sent")))?);
         }
         Ok(())

@@ -26,7 +26,7 @@ pub struct Site {
     pub key: Option<SecretString>,
     /// `None`: as the wire form has it.
     pub auth: Option<Auth>,
-    /// More headers, none of them secret.
+    /// More headers; one that is secret says so.
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -57,7 +57,7 @@ impl Site {
     /// What handlers may see and change of them, where the wire form sends keys by `usual`.
     pub(crate) fn open_headers(&self, usual: &Auth) -> OpenHeaders {
         let told = self.headers.iter().filter_map(|(name, value)| {
-            let told = !OpenHeaders::is_closed(name.as_str());
+            let told = !OpenHeaders::is_closed(name.as_str()) && !value.is_sensitive();
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())).filter(|_| told)
         });
         let key = match self.auth.as_ref().unwrap_or(usual) {

@@ -57,6 +57,9 @@ pub enum Sent {
     Header(String),
 }
 
+/// Names with what stands for their values.
+type Headers = Vec<(String, String)>;
+
 /// What can differ by model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
@@ -69,7 +72,9 @@ pub struct Part {
     pub sent: Option<Sent>,
     /// The variable that the `auth` entry names.
     pub key_variable: Option<String>,
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
+    /// Headers whose value a variable holds, which is secret: the names of both.
+    pub secret_headers: Headers,
     /// Seconds a provider may be silent.
     pub timeout: Option<u64>,
     pub tools: ToolForm,
@@ -135,14 +140,19 @@ impl ProviderFile {
             any |= part.base.take().is_some() | part.whole.take().is_some();
             any |= part.sent.take().is_some() | part.key_variable.take().is_some();
             any |= !std::mem::take(&mut part.headers).is_empty();
+            any |= !std::mem::take(&mut part.secret_headers).is_empty();
         }
         any
     }
 
-    /// Every variable that the file names for a key.
+    /// Every variable that the file names for a key or a header.
     pub fn key_variables(&self) -> impl Iterator<Item = String> {
         let parts = std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part));
-        parts.filter_map(|part| part.key_variable.clone()).chain(self.env.iter().cloned())
+        let of_part = |part: &Part| {
+            let of_headers = part.secret_headers.iter().map(|(_, variable)| variable.clone());
+            part.key_variable.iter().cloned().chain(of_headers).collect::<Vec<_>>()
+        };
+        parts.flat_map(of_part).chain(self.env.iter().cloned())
     }
 
     /// What holds for `model`: the first profile that matches, else the file itself.
@@ -266,15 +276,7 @@ impl Reader<'_> {
             Some(name) => Some(Sent::Header(name)),
             None => bearer.then_some(Sent::Bearer),
         };
-        let mut headers = Vec::new();
-        for (name, value) in config.get("headers").and_then(Value::as_mapping).into_iter().flatten() {
-            let value = value.as_str().map(ToOwned::to_owned).or_else(|| value.as_i64().map(|value| value.to_string()));
-            match (name.as_str(), value) {
-                (Some(name), Some(value)) if !value.contains("${") => headers.push((name.to_ascii_lowercase(), value)),
-                // The body's type is the program's business, and a header with a variable carries a key: `auth` does.
-                _ => self.problem("headers", "a header is no text, or holds a variable", "the key goes under `auth`"),
-            }
-        }
+        let (headers, secret_headers) = self.headers(&config);
         let mut prices = Vec::new();
         for (model, price) in self.mapping(map, "pricing") {
             let dollars = |name: &str| price.get(name).and_then(Value::as_f64).filter(|price| *price >= 0.0);
@@ -322,6 +324,7 @@ impl Reader<'_> {
             sent,
             key_variable: key_variable.flatten(),
             headers,
+            secret_headers,
             timeout,
             tools,
             window: map.get("context_window").and_then(Value::as_u64),
@@ -329,6 +332,25 @@ impl Reader<'_> {
             thinking,
             prices,
         }
+    }
+
+    /// Headers whose value is text, and those whose value a variable holds.
+    fn headers(&mut self, config: &Value) -> (Headers, Headers) {
+        let (mut headers, mut secret_headers) = (Headers::new(), Headers::new());
+        for (name, value) in config.get("headers").and_then(Value::as_mapping).into_iter().flatten() {
+            let value = value.as_str().map(ToOwned::to_owned).or_else(|| value.as_i64().map(|value| value.to_string()));
+            let held = value.as_deref().filter(|value| value.starts_with("${")).and_then(variable);
+            match (name.as_str().map(str::to_ascii_lowercase), value, held) {
+                (Some(name), _, Some(variable)) => secret_headers.push((name, variable)),
+                (Some(name), Some(value), None) if !value.contains("${") => headers.push((name, value)),
+                // The body's type is the program's business.
+                _ => {
+                    let message = "a header is no text, or holds a variable beside other text";
+                    self.problem("headers", message, "write its text, or ${MY_VARIABLE} alone");
+                }
+            }
+        }
+        (headers, secret_headers)
     }
 
     /// What is said of whether its models do something; what is neither yes nor no is no.

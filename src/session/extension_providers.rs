@@ -7,6 +7,7 @@
 use super::extension_models::own;
 use super::extension_sources::Sources;
 use super::extensions::{Extension, Extensions, Registered};
+use super::secrets;
 use crate::domain::{Problem, Severity, Space};
 use crate::ports::private_file::PrivateFile;
 use crate::providers::ProviderFile;
@@ -153,6 +154,8 @@ pub(super) fn register(
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) files: Vec<ProviderFile>,
+    /// Keys that stand in the extensions themselves, by provider: most are words for servers that want any key.
+    pub(super) keys: Vec<(String, String)>,
     /// Providers that are not to be asked, by name, and why: as with provider files, what is built in of that name may answer
     /// elsewhere, or cost more, than the extension would have it.
     pub(super) refused: BTreeMap<String, Problem>,
@@ -180,6 +183,14 @@ impl Described {
         if let Some(mistake) = problems.iter().find(|problem| problem.severity >= Severity::Error) {
             let name = own(described.get("name").and_then(Value::as_str).unwrap_or_default());
             self.refused.entry(name.to_owned()).or_insert_with(|| mistake.clone());
+        }
+        if let Some(file) = &file
+            && let Some(Written::Text(key)) = described.get("apiKey").and_then(Value::as_str).map(written)
+            && known(&file.tool_id).is_none()
+            // Its own code knows it.
+            && file.answered_by.is_none()
+        {
+            self.keys.push((file.tool_id.clone(), key.to_owned()));
         }
         self.files.extend(file);
         self.problems.append(&mut problems);
@@ -267,7 +278,11 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     // Where its own code answers, it alone knows where and how.
     let place = if streams { None } else { Some(place(name, text("api"), text("baseUrl"))?) };
     let mut auth = Map::new();
-    if let Some(variable) = text("apiKey").filter(|key| is_variable(key)) {
+    let key = text("apiKey").map(written);
+    if let Some(Written::Command) = key {
+        return Err((format!("the provider {name} wants a command run for its key"), "name a variable that holds it"));
+    }
+    if let Some(Written::Variable(variable)) = key {
         let of_another = |(vendor, names): &&(&str, &[&str])| *vendor != name && names.contains(&variable);
         if let Some((vendor, _)) = VARIABLES.iter().find(of_another) {
             let message = format!("the provider {name} wants {variable}, which is the key of {vendor}");
@@ -306,7 +321,18 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
         }
         profiles.insert(id.to_owned(), profile);
     }
-    let headers = described.get("headers").cloned().filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut headers = Map::new();
+    for (header, value) in described.get("headers").and_then(Value::as_object).into_iter().flatten() {
+        let value = match value.as_str().map(written) {
+            Some(Written::Variable(variable)) => format!("${{{variable}}}").into(),
+            Some(Written::Command) => {
+                let message = format!("the provider {name} wants a command run for its header {header}");
+                return Err((message, "name a variable that holds it"));
+            }
+            Some(Written::Text(_)) | None => value.clone(),
+        };
+        headers.insert(header.clone(), value);
+    }
     let mut whole = json!({"tool_id": name, "pricing": pricing, "profiles": profiles,
         "config": {"auth": auth, "headers": headers}});
     if let Some((url, wire)) = place {
@@ -348,15 +374,59 @@ pub(super) fn place(
     Ok((Some(url.to_owned()), wire))
 }
 
-/// Whether a word is the name of a variable that holds a key, and not a key or a stand-in for one (`EMPTY`).
-fn is_variable(word: &str) -> bool {
+/// What stands for a key or a header.
+#[derive(Debug, PartialEq, Eq)]
+enum Written<'a> {
+    Variable(&'a str),
+    Text(&'a str),
+    /// What pi would run for it.
+    Command,
+}
+
+/// `$NAME` and `${NAME}` name a variable; a bare name does where it says that it holds a key, or where there is one of that name.
+fn written(word: &str) -> Written<'_> {
+    let named = word.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| word.strip_prefix('$'));
     let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
-    word.chars().all(fits) && ["KEY", "TOKEN", "SECRET"].iter().any(|part| word.contains(part))
+    let is_name = |word: &str| !word.is_empty() && word.chars().all(fits);
+    let holds_key = || ["KEY", "TOKEN", "SECRET"].iter().any(|part| word.contains(part));
+    match named {
+        Some(name) if is_name(name) => Written::Variable(name),
+        _ if word.starts_with('!') => Written::Command,
+        _ if is_name(word) && (holds_key() || secrets::var(word).is_some()) => Written::Variable(word),
+        _ => Written::Text(word),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_a_variable_a_text_or_a_command() {
+        let cases = [
+            ("$MY_VAR", Written::Variable("MY_VAR")),
+            ("${MY_VAR}", Written::Variable("MY_VAR")),
+            ("OWN_API_KEY", Written::Variable("OWN_API_KEY")),
+            ("HOME", Written::Variable("HOME")),
+            ("EMPTY", Written::Text("EMPTY")),
+            ("ollama", Written::Text("ollama")),
+            ("$5 a day", Written::Text("$5 a day")),
+            ("!pass show key", Written::Command),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(written(word), expected, "{word}");
+        }
+        let given = json!({"name": "own", "baseUrl": "https://api.own.org", "apiKey": "sk-own", "headers": {"X-Of": "$OWN_PASS", "X-By": "me"}});
+        let mut described = Described::default();
+        described.take(Path::new("/e.ts"), &given);
+        assert_eq!(described.keys, [("own".to_owned(), "sk-own".to_owned())]);
+        let part = described.files[0].part("");
+        assert_eq!(part.secret_headers, [("x-of".to_owned(), "OWN_PASS".to_owned())]);
+        assert_eq!(part.headers, [("x-by".to_owned(), "me".to_owned())]);
+        assert!(described.files[0].key_variables().any(|name| name == "OWN_PASS"));
+        described.take(Path::new("/e.ts"), &json!({"name": "other", "baseUrl": "https://a.b", "apiKey": "!pass"}));
+        assert!(described.refused.contains_key("other"), "{described:?}");
+    }
 
     #[test]
     fn a_provider_is_read_as_its_file_would_be() {

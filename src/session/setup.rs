@@ -118,6 +118,9 @@ impl Setup {
         problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
+        for (provider, key) in described.keys {
+            settings.keys.give(&provider, &key);
+        }
         problems.append(&mut settings.strange_keys());
         settings.refused = described.refused.into_iter().chain(refused).collect();
         let logins = LoginStore::new(dirs.logins(), extensions, Hosts::new(&config.extension_hosts.value));

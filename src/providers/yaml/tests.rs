@@ -11,7 +11,7 @@ context_window: 100000
 config:
   url: https://gateway.example/v1/chat/completions
   timeout: 120
-  headers: { X-Team: bread, X-Key: "${SECRET}" }
+  headers: { X-Team: bread, X-Key: "${SECRET}", X-Odd: "a ${B}" }
   auth: { type: bearer, token: "${GATEWAY_KEY}" }
 tool_use: { mode: text_parsed }
 profiles:
@@ -38,6 +38,8 @@ fn a_file_with_profiles_and_mistakes() {
     assert_eq!((&part.sent, part.key_variable.as_deref()), (&Some(Sent::Bearer), Some("GATEWAY_KEY")));
     assert_eq!((part.tools, part.window, part.timeout), (ToolForm::Text, Some(100_000), Some(120)));
     assert_eq!(part.headers, [("x-team".to_owned(), "bread".to_owned())]);
+    assert_eq!(part.secret_headers, [("x-key".to_owned(), "SECRET".to_owned())]);
+    assert!(file.key_variables().any(|name| name == "SECRET"), "tools must not see it");
     let price = Price {
         model: "small-1".into(),
         input: 1.0,
@@ -55,7 +57,7 @@ fn a_file_with_profiles_and_mistakes() {
         found,
         [
             "p.yaml:4: the tier `max` names no model; write the name of a model",
-            "p.yaml:12: a header is no text, or holds a variable; the key goes under `auth`",
+            "p.yaml:12: a header is no text, or holds a variable beside other text; write its text, or ${MY_VARIABLE} alone",
             "p.yaml:7: the price of `odd` is not whole; write `input` and `output` in US dollars for a million tokens",
             "p.yaml:22: the profile `lost` matches no model; add `match`: globs over names of models",
         ]
