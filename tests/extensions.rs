@@ -782,6 +782,28 @@ export default (pi) => {
     assert_eq!(fs::read_dir(bench.folder.path().join("closed")).unwrap().count(), 0);
 }
 
+/// In as many statements as they like: each module of unknown names is made of all of them.
+#[test]
+fn names_that_are_not_known_are_imported_statement_by_statement() {
+    let bench = Bench::new();
+    let text = r#"
+import { newNameA, VERSION } from "@earendil-works/pi-coding-agent";
+import { newNameB } from "@earendil-works/pi-coding-agent";
+import { readFileSync, newFsA } from "node:fs"; import { newFsB } from "node:fs";
+export { newNameC } from "@earendil-works/pi-ai"; import { newNameD } from "@earendil-works/pi-ai";
+export default (pi: any) => pi.on("input", () => {
+  const why = (work: () => unknown) => { try { work(); return "no"; } catch (error: any) { return error.message; } };
+  return [typeof readFileSync, typeof VERSION, ...[newNameA, newNameB, newFsA, newFsB, newNameD].map((name: any) => why(() => name()))];
+});"#;
+    bench.registered("e.ts", text);
+    let emitted = bench.emit("input", json!({}));
+    let told = emitted.answers[0].result.as_ref().unwrap().as_array().unwrap().clone();
+    assert_eq!(told[..2], [json!("function"), json!("string")]);
+    for (why, name) in told[2..].iter().zip(["newNameA", "newNameB", "newFsA", "newFsB", "newNameD"]) {
+        assert!(why.as_str().unwrap().contains(name), "{why}");
+    }
+}
+
 /// In a folder of their own, too, and at once, as most write them.
 #[test]
 fn settings_are_kept_where_extensions_lie_and_nothing_that_runs() {

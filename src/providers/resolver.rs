@@ -303,8 +303,12 @@ impl Providers {
             None => Arc::clone(&self.http),
         };
         let (form, site) = self.place(model)?;
-        let blot = site.key.as_ref().and_then(Blot::of_answers);
-        let provider = blotted(speak(form, http, site), blot);
+        let of_headers = site.headers.iter().filter(|(_, value)| value.is_sensitive());
+        let of_headers = of_headers.filter_map(|(_, value)| Some(SecretString::from(value.to_str().ok()?)));
+        let secrets: Vec<SecretString> = site.key.iter().cloned().chain(of_headers).collect();
+        let provider = secrets
+            .iter()
+            .fold(speak(form, http, site), |provider, secret| blotted(provider, Blot::of_answers(secret)));
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 

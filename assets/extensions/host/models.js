@@ -2,6 +2,7 @@
 
 import { action, ask } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
+import { extensions, findLast } from "./registry.js";
 import { complete, completeSimple, stream, streamSimple } from "../modules/pi-ai/stream.js";
 
 export const modelRegistry = Object.freeze({
@@ -18,6 +19,8 @@ export const modelRegistry = Object.freeze({
     return { ok: true, apiKey: key ?? undefined, headers: model?.headers };
   },
   getProviderAuthStatus: (provider) => ({ configured: Boolean(ask("model.hasKey", { provider })) }),
+  getProviderDisplayName: (provider) => findLast("providers", provider)?.item.name ?? provider,
+  getRegisteredProviderIds: () => [...new Set([...extensions.values()].flatMap((extension) => [...extension.providers.keys()]))],
   getError: () => undefined,
   // Since pi 0.86; the functions of pi-ai do the same.
   complete, completeSimple, stream, streamSimple,
