@@ -355,7 +355,7 @@ fn an_extension_lists_themes_and_switches_them_where_there_is_a_screen() {
     let project = Project::extended(extension, &[done()]);
     let terminal = project.begun((120, 40));
     terminal.send_keys("/themes\r");
-    terminal.wait_for("themes dark,light terminal light undefined true");
+    terminal.wait_for("themes dark,light dark light undefined true");
     terminal.send_keys("/pick none\r");
     terminal.wait_for("set false there is no theme none");
     terminal.send_keys("/pick light\r");

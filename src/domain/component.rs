@@ -82,7 +82,7 @@ impl Default for ScreenSize {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Themes {
     pub names: Vec<String>,
-    /// The one that is shown; none where it follows the terminal.
+    /// The one that is shown, chosen or as the background of the terminal has it; none where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
 }

@@ -104,7 +104,8 @@ impl ExtensionThread {
             late_providers: LateProviders::new(setup),
             components: Components::with(Themes {
                 names: setup.dirs.theme_names(),
-                chosen: setup.config.theme.value.name().map(ToOwned::to_owned),
+                // Which one follows the terminal its screen knows.
+                chosen: Some(setup.config.theme.value.name().unwrap_or("dark").to_owned()),
             }),
             models: setup.models.clone(),
             allowance: Allowance::default(),

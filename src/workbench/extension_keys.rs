@@ -63,9 +63,12 @@ impl Model {
         if self.view.components.screen.replace(screen) != Some(screen) {
             told.push(self.gesture(Gesture::Resize(screen)));
         }
+        // One that follows the terminal is the one for its background.
+        let usual = if self.light == Some(true) { "light" } else { "dark" };
+        let chosen = self.theme.clone().unwrap_or_else(|| usual.to_owned());
         let are_known = self.view.components.themes.as_ref();
-        if are_known.is_none_or(|known| known.names != self.themes || known.chosen != self.theme) {
-            let themes = Themes { names: self.themes.clone(), chosen: self.theme.clone() };
+        if are_known.is_none_or(|known| known.names != self.themes || known.chosen.as_ref() != Some(&chosen)) {
+            let themes = Themes { names: self.themes.clone(), chosen: Some(chosen) };
             self.view.components.themes = Some(themes.clone());
             told.push(self.gesture(Gesture::Themes(themes)));
         }

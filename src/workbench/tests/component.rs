@@ -73,7 +73,7 @@ fn extensions_are_told_how_large_the_screen_is_and_of_its_themes() {
     assert_eq!(session.gestures(), []);
     showing(&mut session, open(vec![]));
     let told = session.gestures();
-    let themes = Themes { names: session.model.themes.clone(), chosen: None };
+    let themes = Themes { names: session.model.themes.clone(), chosen: Some("dark".to_owned()) };
     let [Gesture::Draft { text }, Gesture::Resize(ScreenSize { .. }), Gesture::Themes(first)] = told.as_slice() else {
         panic!("{told:?}")
     };
@@ -82,9 +82,14 @@ fn extensions_are_told_how_large_the_screen_is_and_of_its_themes() {
     assert_eq!(session.gestures(), []);
     session.tell(Message::Resize { columns: 90, rows: 20 });
     assert_eq!(session.gestures(), [Gesture::Resize(ScreenSize { columns: 90, rows: 20, inner: 90 })]);
-    session.model.theme = Some("light".to_owned());
+    // As the terminal is, until one is chosen.
+    session.model.light = Some(true);
     showing(&mut session, open(vec![]));
-    assert_eq!(session.gestures(), [Gesture::Themes(Themes { chosen: Some("light".to_owned()), ..themes })]);
+    let light = Themes { chosen: Some("light".to_owned()), ..themes.clone() };
+    assert_eq!(session.gestures(), [Gesture::Themes(light)]);
+    session.model.theme = Some("sixteen".to_owned());
+    showing(&mut session, open(vec![]));
+    assert_eq!(session.gestures(), [Gesture::Themes(Themes { chosen: Some("sixteen".to_owned()), ..themes })]);
 }
 
 #[test]
