@@ -468,6 +468,23 @@ fn what_extensions_print_is_kept_beside_the_log() {
 }
 
 #[test]
+fn skills_and_templates_say_where_they_are_from() {
+    let extension = r#"export default (pi: any) => pi.on("input", (_event: any, ctx: any) => {
+      const told = (one: any) => [one.name, one.sourceInfo.scope, one.sourceInfo.path.split("/").slice(-2).join("/")];
+      return { action: "transform", text: JSON.stringify([pi.getCommands().map(told), ctx.getSystemPromptOptions().skills.map(told)]) };
+    });"#;
+    let project = Project::extended(extension, &[json!({"steps": [{"text": "Done."}]})]);
+    project.write(".pi/skills/greet/SKILL.md", "---\nname: greet\ndescription: greets\n---\nGreet.\n");
+    let templates = project.home.home().join(".pi/agent/prompts");
+    std::fs::create_dir_all(&templates).unwrap();
+    std::fs::write(templates.join("fix.md"), "Fix it.\n").unwrap();
+    let id = project.run("go");
+    let said: Value = serde_json::from_str(project.event(&id, "cognition_in")["text"].as_str().unwrap()).unwrap();
+    let skill = |name: &str| json!([name, "project", "greet/SKILL.md"]);
+    assert_eq!(said, json!([[["fix", "user", "prompts/fix.md"], skill("skill:greet")], [skill("greet")]]));
+}
+
+#[test]
 fn an_image_in_a_result_goes_to_the_model_with_it() {
     let extension = r#"export default (pi: any) => pi.registerTool({ name: "look", description: "x", parameters: { type: "object" },
       execute: async () => ({ content: [{ type: "text", text: "here" }, { type: "image", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAAA=" }] }) });"#;
