@@ -56,7 +56,7 @@ impl Connection {
     ) -> Self {
         let (ready, sender) = watch::channel(None);
         let (id, offset) = (thread_id.clone(), Arc::new(AtomicU64::new(from_offset)));
-        let (shared, starts) = (Arc::clone(&offset), !matches!(reach, Reach::Find));
+        let (shared, starts) = (Arc::clone(&offset), matches!(reach, Reach::Host | Reach::Start(_)));
         let leaving = Arc::new(AtomicBool::new(false));
         let left = Arc::clone(&leaving);
         let (approvals, asked) = mpsc::channel(4);

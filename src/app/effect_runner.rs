@@ -241,7 +241,7 @@ impl EffectRunner {
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadPrompts => {
-                self.list(|setup| Message::Prompts(listing::prompts(setup), !setup.extensions().found().is_empty()));
+                self.list(|setup| Message::Prompts(listing::prompts(setup), setup.extensions().some_may_run()));
             }
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
@@ -446,9 +446,7 @@ impl EffectRunner {
                 let reach = match &newest {
                     newest if newest.asks() => Reach::Host,
                     // What they show is there as soon as the thread is.
-                    newest if newest.is_talked_with() && !setup.extensions().found().is_empty() => {
-                        Reach::HostIfPossible
-                    }
+                    newest if newest.is_talked_with() && setup.extensions().some_may_run() => Reach::HostIfPossible,
                     _ => Reach::Find,
                 };
                 Ok::<_, StoreError>((newest, reach))
@@ -643,9 +641,10 @@ impl Newest {
         self.summary.waiting == Some(Waiting::Approval) && !self.elsewhere
     }
 
-    /// Whether a person writes in it, here.
+    /// Whether a person writes in it, here, and it goes on.
     fn is_talked_with(&self) -> bool {
-        self.summary.kind == ThreadKind::Interactive && !self.elsewhere
+        let Summary { kind, status, .. } = self.summary;
+        kind == ThreadKind::Interactive && !status.is_terminal() && !self.elsewhere
     }
 
     fn opened(self, thread_id: ThreadId, models: &Models) -> Message {

@@ -55,7 +55,7 @@ impl KeptLedger {
             .filter_map(|id| {
                 let mut summary = Summary::look(&self.layout, &id, self.replay.summary).ok()?;
                 if summary.status == Status::Running {
-                    summary = self.at_rest(&id).ok()?;
+                    summary = self.at_rest(&id).unwrap_or(summary);
                 }
                 let Summary { lineage, limits, cost, .. } = summary;
                 Some(BudgetFact {
@@ -110,9 +110,13 @@ impl KeptLedger {
                     tracing::warn!(thread = %id, %error, "a dead thread keeps what it has reserved");
                     continue;
                 }
-                // Nothing tells of it any more.
-                Err(_) => Cost::default(),
+                // As far as anything tells of it.
+                Err(_) => summary.map_or_else(|_| Cost::default(), |summary| summary.cost),
             };
+            // Somebody may have gone on with it meanwhile.
+            if recover::is_held(&self.layout, &id).unwrap_or(true) {
+                continue;
+            }
             some |= matches!(self.ledger.release(&id, Spent::from(&cost))()?, Released::Ended { .. });
         }
         Ok(some)
