@@ -39,7 +39,7 @@ impl Anthropic {
         // A version that the site asks for replaces the usual one.
         headers.extend(self.site.request_headers(usual_auth())?);
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
+        Ok(Post { url, headers, secrets: self.site.secrets(), body, options: HttpOptions::default() })
     }
 }
 
@@ -87,7 +87,7 @@ impl Provider for Anthropic {
 
     fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
+        let reader = reply::MessagesReader::new(self.site.secrets(), request.next_call());
         let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
@@ -96,7 +96,7 @@ impl Provider for Anthropic {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::MessagesReader::new(None, 0)
+    reply::MessagesReader::new(Vec::new(), 0)
 }
 
 #[cfg(test)]

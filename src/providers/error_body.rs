@@ -20,7 +20,7 @@ pub(crate) struct ErrorDetail {
 }
 
 /// Reads an error body of any form.
-pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> ErrorDetail {
+pub(crate) fn read(body: &[u8], secrets: &[SecretString]) -> ErrorDetail {
     let text = String::from_utf8_lossy(body);
     let told = match serde_json::from_str::<Value>(&text) {
         Ok(value) => {
@@ -29,7 +29,7 @@ pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> ErrorDetail {
         Err(_) if looks_like_html(&text) => ErrorDetail { message: text_of_html(&text), ..ErrorDetail::default() },
         Err(_) => ErrorDetail { message: text.into_owned(), ..ErrorDetail::default() },
     };
-    ErrorDetail { kind: clean(&told.kind, key), message: clean(&told.message, key), ..told }
+    ErrorDetail { kind: clean(&told.kind, secrets), message: clean(&told.message, secrets), ..told }
 }
 
 /// The shapes in use: `{error: {type, code, status, message}}`, `{error: "…"}`, `{message}`, `{detail}`, and any of them in a
@@ -55,9 +55,9 @@ pub(crate) fn from_json(value: &Value) -> Option<ErrorDetail> {
     Some(ErrorDetail { kind: kind.to_owned(), message, status })
 }
 
-/// Text fit for a line on the screen: one line, no control characters, bounded, without keys.
-pub(crate) fn clean(text: &str, key: Option<&SecretString>) -> String {
-    let text = without_key(text, key);
+/// Text fit for a line on the screen: one line, no control characters, bounded, without keys and other secrets.
+pub(crate) fn clean(text: &str, secrets: &[SecretString]) -> String {
+    let text = without_secrets(text, secrets);
     let mut line = String::new();
     for (count, letter) in text.split_whitespace().flat_map(|word| word.chars().chain([' '])).enumerate() {
         if count == LONGEST {
@@ -76,12 +76,9 @@ fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with `key`, any run of it, and everything of the form `sk-…` blotted out.
-fn without_key(text: &str, key: Option<&SecretString>) -> String {
-    let text = match key.and_then(Blot::new) {
-        Some(blot) => blot.clean(text.to_owned()),
-        None => text.to_owned(),
-    };
+/// `text` with these secrets, any run of them, and everything of the form `sk-…` blotted out.
+fn without_secrets(text: &str, secrets: &[SecretString]) -> String {
+    let text = secrets.iter().filter_map(Blot::new).fold(text.to_owned(), |text, blot| blot.clean(text));
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(letter) = rest.chars().next() {
@@ -138,7 +135,7 @@ mod tests {
     use super::*;
 
     fn check(body: &str, kind: &str, message: &str) {
-        let told = read(body.as_bytes(), Some(&SecretString::from("topsecretkey123")));
+        let told = read(body.as_bytes(), &[SecretString::from("topsecretkey123")]);
         assert_eq!((told.kind.as_str(), told.message.as_str()), (kind, message), "{body}");
     }
 
@@ -187,8 +184,8 @@ mod tests {
     #[test]
     fn long_text_is_cut_after_blotting() {
         let body = format!("{} topsecretkey123", "é".repeat(290));
-        let told = read(body.as_bytes(), Some(&SecretString::from("topsecretkey123")));
+        let told = read(body.as_bytes(), &[SecretString::from("topsecretkey123")]);
         assert!(!told.message.contains("topse"), "{}", told.message);
-        assert!(read("x".repeat(9_000).as_bytes(), None).message.chars().count() <= LONGEST + 1);
+        assert!(read("x".repeat(9_000).as_bytes(), &[]).message.chars().count() <= LONGEST + 1);
     }
 }

@@ -56,7 +56,7 @@ impl Gemini {
         let mut url = self.url(model, "streamGenerateContent");
         url.query_pairs_mut().append_pair("alt", "sse");
         let headers = self.site.request_headers(usual_auth())?;
-        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
+        Ok(Post { url, headers, secrets: self.site.secrets(), body, options: HttpOptions::default() })
     }
 }
 
@@ -107,7 +107,7 @@ impl Provider for Gemini {
 
     fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
+        let reader = reply::GeminiReader::new(self.site.secrets(), request.next_call());
         let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
@@ -116,5 +116,5 @@ impl Provider for Gemini {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::GeminiReader::new(None, 0)
+    reply::GeminiReader::new(Vec::new(), 0)
 }

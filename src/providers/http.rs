@@ -56,8 +56,8 @@ struct Line {
 pub(crate) struct Post {
     pub(crate) url: Url,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Blotted out of whatever comes back as an error.
-    pub(crate) key: Option<SecretString>,
+    /// Blotted out of whatever comes back as an error or a header.
+    pub(crate) secrets: Vec<SecretString>,
     pub(crate) body: Vec<u8>,
     pub(crate) options: HttpOptions,
 }
@@ -105,9 +105,9 @@ impl Http {
     /// When nothing can be sent at all.
     pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
         let Line { client, network } = self.line()?;
-        let (place, key, watch) = (place(&post.url), post.key.clone(), post.options.watch.clone());
+        let (place, secrets, watch) = (place(&post.url), post.secrets.clone(), post.options.watch.clone());
         let request = prepared(client, post, "text/event-stream");
-        Ok(network.stream(open(request, place, (key, watch), self.silence)))
+        Ok(network.stream(open(request, place, (secrets, watch), self.silence)))
     }
 
     /// Sends `post` and returns the whole of a short answer.
@@ -115,19 +115,19 @@ impl Http {
     /// # Errors
     /// A refusal or a failure, classified.
     pub(crate) async fn ask(&self, post: Post) -> Result<Vec<u8>, CallError> {
-        let (place, key) = (place(&post.url), post.key.clone());
+        let (place, secrets) = (place(&post.url), post.secrets.clone());
         let request = prepared(&self.line()?.client, post, "application/json");
         let sent = within(self.silence, &place, request.send()).await?;
-        let mut response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
+        let mut response = sent.map_err(|error| transport_error(&error, &place, &secrets))?;
         if !response.status().is_success() {
-            return Err(within(self.silence, &place, refusal(response, &place, key.as_ref()))
+            return Err(within(self.silence, &place, refusal(response, &place, &secrets))
                 .await
                 .unwrap_or_else(|error| error));
         }
         let mut body = Vec::new();
         while let Some(piece) = within(self.silence, &place, response.chunk())
             .await?
-            .map_err(|error| transport_error(&error, &place, key.as_ref()))?
+            .map_err(|error| transport_error(&error, &place, &secrets))?
         {
             body.extend_from_slice(&piece);
             if body.len() > LARGEST_ERROR {
@@ -166,34 +166,32 @@ fn prepared(client: &Client, post: Post, accepts: &'static str) -> RequestBuilde
 async fn open(
     request: RequestBuilder,
     place: String,
-    (key, watch): (Option<SecretString>, Option<ResponseWatch>),
+    (secrets, watch): (Vec<SecretString>, Option<ResponseWatch>),
     silence: Duration,
 ) -> Result<impl Stream<Item = Result<impl AsRef<[u8]> + Send, CallError>> + Send + Unpin, CallError> {
     let sent = within(silence, &place, request.send()).await?;
-    let response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
+    let response = sent.map_err(|error| transport_error(&error, &place, &secrets))?;
     if let Some(watch) = watch {
-        *watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(head(&response, key.as_ref()));
+        *watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(head(&response, &secrets));
     }
     if !response.status().is_success() || !is_stream(response.headers()) {
-        return Err(within(silence, &place, refusal(response, &place, key.as_ref()))
-            .await
-            .unwrap_or_else(|error| error));
+        return Err(within(silence, &place, refusal(response, &place, &secrets)).await.unwrap_or_else(|error| error));
     }
     let pieces = Box::pin(response.bytes_stream());
-    Ok(Box::pin(unfold((pieces, place, key), move |(mut pieces, place, key)| async move {
+    Ok(Box::pin(unfold((pieces, place, secrets), move |(mut pieces, place, secrets)| async move {
         let item = match within(silence, &place, pieces.next()).await {
-            Ok(item) => item?.map_err(|error| transport_error(&error, &place, key.as_ref())),
+            Ok(item) => item?.map_err(|error| transport_error(&error, &place, &secrets)),
             Err(error) => Err(error),
         };
-        Some((item, (pieces, place, key)))
+        Some((item, (pieces, place, secrets)))
     })))
 }
 
 /// How a response begins, without what is a secret between the two ends.
-fn head(response: &Response, key: Option<&SecretString>) -> ResponseHead {
+fn head(response: &Response, secrets: &[SecretString]) -> ResponseHead {
     let is_secret = |name: &HeaderName, value: &str| {
         [SET_COOKIE, AUTHORIZATION, PROXY_AUTHENTICATE].contains(name)
-            || key.is_some_and(|key| value.contains(key.expose_secret()))
+            || secrets.iter().any(|secret| value.contains(secret.expose_secret()))
     };
     let told = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = value.to_str().ok().filter(|value| value.len() <= LONGEST_HEADER && !is_secret(name, value))?;
@@ -249,16 +247,16 @@ pub(crate) fn protocol_error(detail: &str) -> CallError {
     CallError {
         category: ErrorCategory::Transient,
         code: "bad_event".to_owned(),
-        message: format!("the provider sent something unreadable: {}", error_body::clean(detail, None)),
+        message: format!("the provider sent something unreadable: {}", error_body::clean(detail, &[])),
         status: None,
         retry_after_ms: None,
     }
 }
 
 /// The error an answer carries inside its stream.
-pub(crate) fn streamed_error(told: &ErrorDetail, key: Option<&SecretString>) -> CallError {
-    let kind = error_body::clean(&told.kind, key);
-    let message = error_body::clean(&told.message, key);
+pub(crate) fn streamed_error(told: &ErrorDetail, secrets: &[SecretString]) -> CallError {
+    let kind = error_body::clean(&told.kind, secrets);
+    let message = error_body::clean(&told.message, secrets);
     CallError {
         category: category(told.status, &kind, &message),
         retry_after_ms: pause::in_words(&message),
@@ -276,8 +274,8 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The connection failed before or within the answer.
-fn transport_error(error: &reqwest::Error, place: &str, key: Option<&SecretString>) -> CallError {
-    let cause = error_body::clean(&root_cause(error), key);
+fn transport_error(error: &reqwest::Error, place: &str, secrets: &[SecretString]) -> CallError {
+    let cause = error_body::clean(&root_cause(error), secrets);
     let (code, message) = if error.is_connect() {
         ("no_connection", format!("could not reach {place}: {cause}"))
     } else if error.is_builder() {
@@ -299,7 +297,7 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// A response that is not the answer asked for.
-async fn refusal(response: Response, place: &str, key: Option<&SecretString>) -> CallError {
+async fn refusal(response: Response, place: &str, secrets: &[SecretString]) -> CallError {
     let status = response.status();
     let number = status.as_u16();
     let headers = response.headers().clone();
@@ -313,13 +311,13 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
         }
     }
     let retry_after_ms = pause::asked_for(number, &headers, &body, SystemClock.now());
-    let ErrorDetail { kind, message, .. } = error_body::read(&body, key);
+    let ErrorDetail { kind, message, .. } = error_body::read(&body, secrets);
     let said = if message.is_empty() { String::new() } else { format!(": {message}") };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
     let message = if status.is_success() {
         format!("{place} answered with something other than an event stream{said}")
     } else if let Some(target) = target.as_ref().filter(|_| status.is_redirection()) {
-        let target = error_body::clean(&self::place(target), key);
+        let target = error_body::clean(&self::place(target), secrets);
         format!("{place} redirects to {target}; set the base address of the service")
     } else {
         format!("{place} answered {number}{reason}{said}{}", hint(number, &said))

@@ -87,10 +87,8 @@ impl Keys {
     }
 
     /// Takes this key of `provider`, unless there is one.
-    pub fn give(&mut self, provider: &str, key: &str) {
-        if let Some(key) = secret(key) {
-            self.by_provider.entry(provider.to_owned()).or_insert(key);
-        }
+    pub fn give(&mut self, provider: String, key: SecretString) {
+        self.by_provider.entry(provider).or_insert(key);
     }
 
     /// The key of `provider`.

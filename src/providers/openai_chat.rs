@@ -56,7 +56,7 @@ impl OpenAiChat {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
+        Ok(Post { url, headers, secrets: self.site.secrets(), body, options: HttpOptions::default() })
     }
 }
 
@@ -86,7 +86,7 @@ impl Provider for OpenAiChat {
 
     fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
+        let reader = reply::ChatReader::new(self.site.secrets(), request.next_call());
         let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
@@ -95,7 +95,7 @@ impl Provider for OpenAiChat {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::ChatReader::new(None, 0)
+    reply::ChatReader::new(Vec::new(), 0)
 }
 
 #[cfg(test)]

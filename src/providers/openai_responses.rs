@@ -34,7 +34,7 @@ impl OpenAiResponses {
     fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body, options: HttpOptions::default() })
+        Ok(Post { url, headers, secrets: self.site.secrets(), body, options: HttpOptions::default() })
     }
 }
 
@@ -61,7 +61,7 @@ impl Provider for OpenAiResponses {
 
     fn send(&self, EncodedRequest { request, body, options, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ResponsesReader::new(self.site.key.clone(), request.next_call());
+        let reader = reply::ResponsesReader::new(self.site.secrets(), request.next_call());
         let asked = (request.model.clone(), options);
         answer::ask(Arc::clone(&self.http), asked, move || provider.post(&request, body), reader)
     }
@@ -70,5 +70,5 @@ impl Provider for OpenAiResponses {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::ResponsesReader::new(None, 0)
+    reply::ResponsesReader::new(Vec::new(), 0)
 }

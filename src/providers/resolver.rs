@@ -104,9 +104,9 @@ impl Settings {
         for file in files.iter().filter(|file| file.space != Space::Project) {
             let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
             self.keys.offer(&file.tool_id, &named, &env);
-            for variable in file.key_variables() {
-                if let Some(value) = env(&variable).filter(|value| !value.is_empty()) {
-                    self.header_values.insert(variable, value.into());
+            for variable in file.header_variables() {
+                if let Some(value) = env(variable).filter(|value| !value.is_empty()) {
+                    self.header_values.insert(variable.to_owned(), value.into());
                 }
             }
         }
@@ -303,12 +303,9 @@ impl Providers {
             None => Arc::clone(&self.http),
         };
         let (form, site) = self.place(model)?;
-        let of_headers = site.headers.iter().filter(|(_, value)| value.is_sensitive());
-        let of_headers = of_headers.filter_map(|(_, value)| Some(SecretString::from(value.to_str().ok()?)));
-        let secrets: Vec<SecretString> = site.key.iter().cloned().chain(of_headers).collect();
-        let provider = secrets
-            .iter()
-            .fold(speak(form, http, site), |provider, secret| blotted(provider, Blot::of_answers(secret)));
+        let secrets = site.secrets();
+        let speaks = speak(form, http, site);
+        let provider = secrets.iter().fold(speaks, |provider, secret| blotted(provider, Blot::of_answers(secret)));
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 
@@ -351,7 +348,8 @@ impl Providers {
         let refused = self.settings.refused.contains_key(&model.provider);
         let has_key =
             || !refused && known::known(&model.provider).is_some() && self.settings.keys.get(&model.provider).is_some();
-        if model.provider == SCRIPTED || has_key() { None } else { self.place(model).err() }
+        let is_plain = || self.own_file(&model.provider).is_none_or(|file| file.header_variables().next().is_none());
+        if model.provider == SCRIPTED || has_key() && is_plain() { None } else { self.place(model).err() }
     }
 
     /// Where `model` answers, and in which form.

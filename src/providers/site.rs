@@ -36,6 +36,13 @@ impl Site {
         Self { base, whole: None, key, auth: None, headers: Vec::new() }
     }
 
+    /// The key, and the values of secret headers.
+    pub(crate) fn secrets(&self) -> Vec<SecretString> {
+        let headers = self.headers.iter().filter(|(_, value)| value.is_sensitive());
+        let headers = headers.filter_map(|(_, value)| Some(value.to_str().ok()?.into()));
+        self.key.iter().cloned().chain(headers).collect()
+    }
+
     /// The address for calls of `model` that somebody wrote as a whole.
     pub(crate) fn whole(&self, model: &str) -> Option<Url> {
         let mut url = self.whole.clone()?;

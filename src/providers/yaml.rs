@@ -147,12 +147,17 @@ impl ProviderFile {
 
     /// Every variable that the file names for a key or a header.
     pub fn key_variables(&self) -> impl Iterator<Item = String> {
-        let parts = std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part));
-        let of_part = |part: &Part| {
-            let of_headers = part.secret_headers.iter().map(|(_, variable)| variable.clone());
-            part.key_variable.iter().cloned().chain(of_headers).collect::<Vec<_>>()
-        };
-        parts.flat_map(of_part).chain(self.env.iter().cloned())
+        let of_keys = self.parts().filter_map(|part| part.key_variable.clone());
+        of_keys.chain(self.header_variables().map(ToOwned::to_owned)).chain(self.env.iter().cloned())
+    }
+
+    /// Every variable that the file names for a header.
+    pub fn header_variables(&self) -> impl Iterator<Item = &str> {
+        self.parts().flat_map(|part| part.secret_headers.iter().map(|(_, variable)| variable.as_str()))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part))
     }
 
     /// What holds for `model`: the first profile that matches, else the file itself.
@@ -164,8 +169,7 @@ impl ProviderFile {
 
     /// Every model that the file names, those of tiers first.
     pub fn models(&self) -> impl Iterator<Item = &str> {
-        let parts = std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part));
-        let priced = parts.flat_map(|part| part.prices.iter().map(|price| price.model.as_str()));
+        let priced = self.parts().flat_map(|part| part.prices.iter().map(|price| price.model.as_str()));
         self.tiers.iter().map(|(_, model)| model.as_str()).chain(priced)
     }
 

@@ -13,6 +13,8 @@ use crate::ports::private_file::PrivateFile;
 use crate::providers::ProviderFile;
 use crate::providers::keys::VARIABLES;
 use crate::providers::known::{KNOWN, known};
+use crate::tools::environment::is_harmless;
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -155,7 +157,7 @@ pub(super) fn register(
 pub(super) struct Described {
     pub(super) files: Vec<ProviderFile>,
     /// Keys that stand in the extensions themselves, by provider: most are words for servers that want any key.
-    pub(super) keys: Vec<(String, String)>,
+    pub(super) keys: Vec<(String, SecretString)>,
     /// Providers that are not to be asked, by name, and why: as with provider files, what is built in of that name may answer
     /// elsewhere, or cost more, than the extension would have it.
     pub(super) refused: BTreeMap<String, Problem>,
@@ -185,12 +187,13 @@ impl Described {
             self.refused.entry(name.to_owned()).or_insert_with(|| mistake.clone());
         }
         if let Some(file) = &file
-            && let Some(Written::Text(key)) = described.get("apiKey").and_then(Value::as_str).map(written)
+            && let Some(word) = described.get("apiKey").and_then(Value::as_str).filter(|word| !word.is_empty())
+            && let Ok(Written::Text(key)) = written(&file.tool_id, "its key", word, Bare::Key)
             && known(&file.tool_id).is_none()
             // Its own code knows it.
             && file.answered_by.is_none()
         {
-            self.keys.push((file.tool_id.clone(), key.to_owned()));
+            self.keys.push((file.tool_id.clone(), key.into()));
         }
         self.files.extend(file);
         self.problems.append(&mut problems);
@@ -278,16 +281,9 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     // Where its own code answers, it alone knows where and how.
     let place = if streams { None } else { Some(place(name, text("api"), text("baseUrl"))?) };
     let mut auth = Map::new();
-    let key = text("apiKey").map(written);
-    if let Some(Written::Command) = key {
-        return Err((format!("the provider {name} wants a command run for its key"), "name a variable that holds it"));
-    }
-    if let Some(Written::Variable(variable)) = key {
-        let of_another = |(vendor, names): &&(&str, &[&str])| *vendor != name && names.contains(&variable);
-        if let Some((vendor, _)) = VARIABLES.iter().find(of_another) {
-            let message = format!("the provider {name} wants {variable}, which is the key of {vendor}");
-            return Err((message, "give it a variable of its own"));
-        }
+    if let Some(word) = text("apiKey")
+        && let Written::Variable(variable) = written(name, "its key", word, Bare::Key)?
+    {
         auth.insert("key".to_owned(), format!("${{{variable}}}").into());
     }
     if described.get("authHeader").and_then(Value::as_bool).unwrap_or_default() {
@@ -323,13 +319,12 @@ fn file(described: &Value, path: &Path) -> Result<Read, (String, &'static str)> 
     }
     let mut headers = Map::new();
     for (header, value) in described.get("headers").and_then(Value::as_object).into_iter().flatten() {
-        let value = match value.as_str().map(written) {
-            Some(Written::Variable(variable)) => format!("${{{variable}}}").into(),
-            Some(Written::Command) => {
-                let message = format!("the provider {name} wants a command run for its header {header}");
-                return Err((message, "name a variable that holds it"));
-            }
-            Some(Written::Text(_)) | None => value.clone(),
+        let value = match value.as_str() {
+            None => value.clone(),
+            Some(word) => match written(name, &format!("its header {header}"), word, Bare::Header)? {
+                Written::Variable(variable) => format!("${{{variable}}}").into(),
+                Written::Text(text) => text.into(),
+            },
         };
         headers.insert(header.clone(), value);
     }
@@ -376,50 +371,92 @@ pub(super) fn place(
 
 /// What stands for a key or a header.
 #[derive(Debug, PartialEq, Eq)]
-enum Written<'a> {
-    Variable(&'a str),
-    Text(&'a str),
-    /// What pi would run for it.
-    Command,
+enum Written {
+    /// The variable that holds it, which is secret.
+    Variable(String),
+    Text(String),
 }
 
-/// `$NAME` and `${NAME}` name a variable; a bare name does where it says that it holds a key, or where there is one of that name.
-fn written(word: &str) -> Written<'_> {
+/// What a bare name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bare {
+    /// For a variable where it says that it holds a key, or where there is one of that name.
+    Key,
+    /// For a variable where there is one of that name.
+    Header,
+}
+
+/// What `word` means for `what` of the provider `name`. `$NAME` and `${NAME}` name a variable.
+fn written(name: &str, what: &str, word: &str, bare: Bare) -> Result<Written, (String, &'static str)> {
+    const REMEDY: &str = "name a variable that holds it";
     let named = word.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).or_else(|| word.strip_prefix('$'));
-    let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
-    let is_name = |word: &str| !word.is_empty() && word.chars().all(fits);
-    let holds_key = || ["KEY", "TOKEN", "SECRET"].iter().any(|part| word.contains(part));
-    match named {
-        Some(name) if is_name(name) => Written::Variable(name),
-        _ if word.starts_with('!') => Written::Command,
-        _ if is_name(word) && (holds_key() || secrets::var(word).is_some()) => Written::Variable(word),
-        _ => Written::Text(word),
+    let is_name = |word: &str| {
+        let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+        !word.is_empty() && word.chars().all(fits)
+    };
+    let holds_key = || bare == Bare::Key && ["KEY", "TOKEN", "SECRET"].iter().any(|part| word.contains(part));
+    let variable = match named {
+        Some(variable) if is_name(variable) => variable,
+        _ if word.starts_with('!') => {
+            return Err((format!("the provider {name} wants a command run for {what}"), REMEDY));
+        }
+        _ if is_name(word) && !is_harmless(word) && (holds_key() || secrets::var(word).is_some()) => word,
+        _ if names_within(word) => {
+            return Err((format!("{what} of the provider {name} has a variable beside other text"), REMEDY));
+        }
+        _ => return Ok(Written::Text(word.to_owned())),
+    };
+    let of_another = |(vendor, names): &&(&str, &[&str])| *vendor != name && names.contains(&variable);
+    if let Some((vendor, _)) = VARIABLES.iter().find(of_another) {
+        let message = format!("the provider {name} wants {variable} for {what}, which is the key of {vendor}");
+        return Err((message, "give it a variable of its own"));
     }
+    // One that tools see anyway is no secret.
+    let open = secrets::var(variable).filter(|_| is_harmless(variable));
+    Ok(open.map_or_else(|| Written::Variable(variable.to_owned()), Written::Text))
+}
+
+/// Whether something in a text looks as if it named a variable.
+fn names_within(text: &str) -> bool {
+    text.split('$')
+        .skip(1)
+        .any(|rest| rest.starts_with(|letter: char| letter == '{' || letter == '_' || letter.is_alphabetic()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use secrecy::ExposeSecret as _;
 
     #[test]
     fn a_key_is_a_variable_a_text_or_a_command() {
+        let variable = |name: &str| Some(Written::Variable(name.to_owned()));
+        let text = |text: &str| Some(Written::Text(text.to_owned()));
+        let home = secrets::var("HOME").unwrap();
         let cases = [
-            ("$MY_VAR", Written::Variable("MY_VAR")),
-            ("${MY_VAR}", Written::Variable("MY_VAR")),
-            ("OWN_API_KEY", Written::Variable("OWN_API_KEY")),
-            ("HOME", Written::Variable("HOME")),
-            ("EMPTY", Written::Text("EMPTY")),
-            ("ollama", Written::Text("ollama")),
-            ("$5 a day", Written::Text("$5 a day")),
-            ("!pass show key", Written::Command),
+            ("$MY_VAR", variable("MY_VAR"), variable("MY_VAR")),
+            ("${MY_VAR}", variable("MY_VAR"), variable("MY_VAR")),
+            ("OWN_API_KEY", variable("OWN_API_KEY"), text("OWN_API_KEY")),
+            // What tools see anyway is no secret, and a bare word may be one.
+            ("$HOME", text(&home), text(&home)),
+            ("HOME", text("HOME"), text("HOME")),
+            ("EMPTY", text("EMPTY"), text("EMPTY")),
+            ("ollama", text("ollama"), text("ollama")),
+            ("$5 a day", text("$5 a day"), text("$5 a day")),
+            ("Bearer $MY_VAR", None, None),
+            ("Bearer ${MY_VAR}", None, None),
+            ("!pass show key", None, None),
+            ("$OPENAI_API_KEY", None, None),
+            ("ANTHROPIC_API_KEY", None, text("ANTHROPIC_API_KEY")),
         ];
-        for (word, expected) in cases {
-            assert_eq!(written(word), expected, "{word}");
+        for (word, key, header) in cases {
+            assert_eq!(written("own", "its key", word, Bare::Key).ok(), key, "{word}");
+            assert_eq!(written("own", "its header x", word, Bare::Header).ok(), header, "{word}");
         }
         let given = json!({"name": "own", "baseUrl": "https://api.own.org", "apiKey": "sk-own", "headers": {"X-Of": "$OWN_PASS", "X-By": "me"}});
         let mut described = Described::default();
         described.take(Path::new("/e.ts"), &given);
-        assert_eq!(described.keys, [("own".to_owned(), "sk-own".to_owned())]);
+        assert_eq!((described.keys[0].0.as_str(), described.keys[0].1.expose_secret()), ("own", "sk-own"));
         let part = described.files[0].part("");
         assert_eq!(part.secret_headers, [("x-of".to_owned(), "OWN_PASS".to_owned())]);
         assert_eq!(part.headers, [("x-by".to_owned(), "me".to_owned())]);

@@ -119,7 +119,7 @@ impl Setup {
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
         for (provider, key) in described.keys {
-            settings.keys.give(&provider, &key);
+            settings.keys.give(provider, key);
         }
         problems.append(&mut settings.strange_keys());
         settings.refused = described.refused.into_iter().chain(refused).collect();

@@ -113,7 +113,7 @@ enum Open {
 /// Reads a Messages answer.
 #[derive(Debug)]
 pub(super) struct MessagesReader {
-    key: Option<SecretString>,
+    secrets: Vec<SecretString>,
     /// The open blocks by their index on the wire; nearly always one.
     open: Vec<(u32, Open)>,
     calls: Calls<()>,
@@ -123,8 +123,8 @@ pub(super) struct MessagesReader {
 
 impl MessagesReader {
     /// `earlier` calls stand before this answer.
-    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
-        Self { key, open: Vec::new(), calls: Calls::new("call_", earlier), usage: Usage::default(), stop: None }
+    pub(super) fn new(secrets: Vec<SecretString>, earlier: usize) -> Self {
+        Self { secrets, open: Vec::new(), calls: Calls::new("call_", earlier), usage: Usage::default(), stop: None }
     }
 
     fn count(&mut self, usage: WireUsage, events: &mut Events) {
@@ -233,7 +233,7 @@ impl Reader for MessagesReader {
                     message: error.message.into_string(),
                     ..ErrorDetail::default()
                 };
-                return Err(http::streamed_error(&told, self.key.as_ref()));
+                return Err(http::streamed_error(&told, &self.secrets));
             }
             // `ping`, and what will be added to the form after this was written.
             _ => {}

@@ -95,13 +95,13 @@ struct WireUsage {
 /// Reads a Gemini answer.
 #[derive(Debug)]
 pub(super) struct GeminiReader {
-    key: Option<SecretString>,
+    secrets: Vec<SecretString>,
     calls: Calls<()>,
 }
 
 impl GeminiReader {
-    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
-        Self { key, calls: Calls::new(MADE, earlier) }
+    pub(super) fn new(secrets: Vec<SecretString>, earlier: usize) -> Self {
+        Self { secrets, calls: Calls::new(MADE, earlier) }
     }
 
     fn part(&mut self, part: Part<'_>, events: &mut Events) {
@@ -146,7 +146,7 @@ impl GeminiReader {
     fn error(&self, error: &RawValue) -> CallError {
         let value: serde_json::Value = serde_json::from_str(error.get()).unwrap_or_default();
         let told = error_body::from_json(&value).unwrap_or_default();
-        http::streamed_error(&told, self.key.as_ref())
+        http::streamed_error(&told, &self.secrets)
     }
 }
 

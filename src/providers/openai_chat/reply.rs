@@ -141,7 +141,7 @@ struct Unnamed {
 /// Reads a Chat Completions answer.
 #[derive(Debug)]
 pub(super) struct ChatReader {
-    key: Option<SecretString>,
+    secrets: Vec<SecretString>,
     calls: Calls<Key>,
     unnamed: Vec<Unnamed>,
     refused: bool,
@@ -152,9 +152,9 @@ pub(super) struct ChatReader {
 
 impl ChatReader {
     /// `earlier` calls stand before this answer.
-    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
+    pub(super) fn new(secrets: Vec<SecretString>, earlier: usize) -> Self {
         Self {
-            key,
+            secrets,
             calls: Calls::new("call_", earlier),
             unnamed: Vec::new(),
             refused: false,
@@ -266,7 +266,7 @@ impl ChatReader {
             Ok(value) => error_body::from_json(&value).unwrap_or_default(),
             Err(_) => ErrorDetail::default(),
         };
-        http::streamed_error(&told, self.key.as_ref())
+        http::streamed_error(&told, &self.secrets)
     }
 }
 

@@ -119,7 +119,7 @@ struct OutputDetails {
 /// Reads a Responses answer.
 #[derive(Debug)]
 pub(super) struct ResponsesReader {
-    key: Option<SecretString>,
+    secrets: Vec<SecretString>,
     /// By their index in the output.
     calls: Calls<u32>,
     refused: bool,
@@ -127,8 +127,8 @@ pub(super) struct ResponsesReader {
 
 impl ResponsesReader {
     /// `earlier` calls stand before this answer.
-    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
-        Self { key, calls: Calls::new("call_", earlier), refused: false }
+    pub(super) fn new(secrets: Vec<SecretString>, earlier: usize) -> Self {
+        Self { secrets, calls: Calls::new("call_", earlier), refused: false }
     }
 
     /// The number of the call at `output_index`, which is opened if it is new.
@@ -175,7 +175,7 @@ impl ResponsesReader {
         let kind = if error.code.is_empty() { error.kind } else { error.code };
         let told =
             ErrorDetail { kind: kind.into_string(), message: error.message.into_string(), ..ErrorDetail::default() };
-        http::streamed_error(&told, self.key.as_ref())
+        http::streamed_error(&told, &self.secrets)
     }
 }
 

@@ -35,7 +35,7 @@ fn read(bytes: &[u8], cuts: &[usize]) -> Vec<Result<ProviderEvent, CallError>> {
     ends.sort_unstable();
     let pieces = ends.iter().scan(0, |start, end| Some(Ok(bytes[std::mem::replace(start, *end)..*end].to_vec())));
     let pieces: Vec<_> = pieces.collect();
-    let reader = ChatReader::new(Some(SecretString::from("hush-hush-key")), 0);
+    let reader = ChatReader::new(vec![SecretString::from("hush-hush-key")], 0);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(answer::read(futures_util::stream::iter(pieces), reader).collect())
 }
