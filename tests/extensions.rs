@@ -836,14 +836,48 @@ export default (pi) => {
     said(() => fs.renameSync('open/guarded/mine/t.tmp', 'open/guarded/mine/package.json')), said(() => fs.mkdirSync('open/f', { recursive: true }) && undefined), said(() => fs.writeFileSync('open/f/index.js', '')),
     said(() => fs.renameSync('open/f', 'open/guarded/f.json')), said(() => fs.renameSync('open/f', 'open/guarded/mine/logs')), said(() => fs.symlinkSync('../../f/index.js', 'open/guarded/mine/l.json')),
     said(() => fs.mkdirSync('open/guarded/node_modules')), said(() => fs.unlinkSync('open/guarded/mine/t.tmp')), said(() => fs.rmSync('open/guarded/mine', { recursive: true })),
+    said(() => fs.mkdirSync('open/guarded/mine/c.json.lock')), said(() => fs.rmdirSync('open/guarded/mine/c.json.lock')), said(() => fs.rmdirSync('open/guarded')), said(() => fs.rmdirSync('open/guarded/mine')),
+    said(() => fs.mkdirSync('open/guarded/mine/.pi')), said(() => fs.mkdirSync('open/guarded/Node_Modules')), said(() => fs.writeFileSync('open/guarded/.vscode/tasks.json', '')),
+    said(() => fs.writeFileSync('open/guarded/mine/.c.tmp.json', '')), said(() => fs.renameSync('open/guarded/mine/.c.tmp.json', 'open/guarded/mine/c.json')),
+    ...['yarn.lock', 'package-lock.json', 'pac\u212Aage.json', 'PACKAGE.JSON', 'package.json.lock'].map((name) => said(() => fs.writeFileSync('open/guarded/mine/' + name, ''))),
     said(() => fs.copyFileSync('open/f/index.js', 'open/guarded/mine/x.js')), said(() => fs.rmSync('open/f', { recursive: true })),
   ]);
 };";
     bench.registered("files.js", text);
     let emitted = bench.emit("input", json!({}));
     let expected = json!([
-        "done", "done", "done", "done", "EACCES", "done", "EACCES", "EACCES", "done", "done", "EACCES", "EACCES",
-        "EACCES", "EACCES", "done", "EACCES", "EACCES", "done"
+        "done",
+        "done",
+        "done",
+        "done",
+        "EACCES",
+        "done",
+        "EACCES",
+        "EACCES",
+        "done",
+        "done",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "done",
+        "EACCES",
+        "done",
+        "done",
+        "EACCES",
+        "ENOTEMPTY",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "done",
+        "done",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "done"
     ]);
     assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
 }

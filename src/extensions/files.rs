@@ -220,24 +220,7 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
             }
             Err(io::ErrorKind::AlreadyExists.into())
         }
-        "remove" => {
-            let path = entry("path")?;
-            let removed = match fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_dir() && (is("dir") || is("any")) => {
-                    if is("recursive") {
-                        fs::remove_dir_all(&path)
-                    } else {
-                        fs::remove_dir(&path)
-                    }
-                }
-                Ok(_) => fs::remove_file(&path),
-                Err(error) => Err(error),
-            };
-            match removed {
-                Err(error) if is("force") && error.kind() == io::ErrorKind::NotFound => Ok(Plain::Nothing),
-                other => other.map(|()| Plain::Nothing),
-            }
-        }
+        "remove" => remove(policy, &cwd.join(text("path")), &is).map(|()| Plain::Nothing),
         "chmod" => {
             let mode = mode_of(arguments).ok_or(io::ErrorKind::InvalidInput)?;
             let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(at("path")?)?;
@@ -271,9 +254,36 @@ fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io
     }
 }
 
+fn remove(policy: &Policy, path: &Path, is: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    let path = moved_entry(policy, path).or_else(|error| {
+        // Many keep others away by a folder, which is made and goes again.
+        let folder = fs::canonicalize(path)?;
+        let is_own = is("dir") && !is("recursive") && !policy.data.contains(&folder);
+        if is_own && is_among_data(policy, &folder) { Ok(folder) } else { Err(error) }
+    })?;
+    let removed = match fs::symlink_metadata(&path) {
+        Ok(meta) if meta.is_dir() && (is("dir") || is("any")) => {
+            if is("recursive") {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_dir(&path)
+            }
+        }
+        Ok(_) => fs::remove_file(&path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if is("force") && error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 fn rename(policy: &Policy, from: &Path, to: &Path) -> io::Result<()> {
     // A folder, whatever it is called, may hold what runs.
-    if is_among_data(policy, to) && !fs::symlink_metadata(from)?.is_file() {
+    if policy.data.iter().any(|data| to.starts_with(data))
+        && !is_open(policy, to)
+        && !fs::symlink_metadata(from)?.is_file()
+    {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     fs::rename(from, to)
@@ -320,7 +330,7 @@ pub(super) fn made_ready(policy: &Policy, path: PathBuf) -> io::Result<PathBuf> 
     Ok(path)
 }
 
-/// The same of a file, which data may be where nothing else is changed.
+/// As [`writable`], and of a file of data where nothing else is changed.
 fn file(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let real = followed(path)?;
     if is_open(policy, &real) || is_data(policy, &real) {
@@ -331,21 +341,30 @@ fn file(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Endings of files that hold data: nobody runs or imports them but JSON. Who writes JSON at once writes something else first and
-/// renames it.
-const OF_DATA: [&str; 7] = ["json", "jsonl", "log", "txt", "lock", "bak", "tmp"];
+/// renames it, or keeps others away by a lock (`.json.lock`).
+const OF_DATA: [&str; 6] = ["json", "jsonl", "log", "txt", "bak", "tmp"];
 
-/// Whether it lies in a folder for data and decides nothing of what runs, as `package.json` does.
+/// Files with such an ending that decide what is installed and run.
+const DECIDES: [&str; 5] =
+    ["package.json", "package-lock.json", "npm-shrinkwrap.json", "tsconfig.json", "jsconfig.json"];
+
+/// Whether it lies in a folder for data and decides nothing of what runs. Some file systems take a letter that is not ASCII for
+/// another.
 fn is_data(policy: &Policy, real: &Path) -> bool {
-    let decides = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case("package.json"));
-    let is_data = real.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| OF_DATA.contains(&ending));
-    is_data && !decides && is_among_data(policy, real)
+    let name = real.file_name().and_then(|name| name.to_str()).filter(|name| name.is_ascii());
+    let Some(name) = name.map(str::to_ascii_lowercase) else { return false };
+    let held = name.strip_suffix(".lock").unwrap_or(&name);
+    let is_data = Path::new(held).extension().is_some_and(|ending| OF_DATA.iter().any(|known| ending == *known));
+    is_data && !DECIDES.contains(&held) && real.parent().is_some_and(|folder| is_among_data(policy, folder))
 }
 
-/// Whether it lies in a folder for data, and in none of packages.
-fn is_among_data(policy: &Policy, real: &Path) -> bool {
-    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
-    let is_of_package = real.components().any(|part| part.as_os_str() == "node_modules");
-    !is_of_package && within(&policy.data) && within(&policy.write) && !within(&policy.hidden)
+/// Whether it is a folder for data or one in it, but none of packages and none that begins with a dot, in which programs keep what
+/// they run.
+fn is_among_data(policy: &Policy, folder: &Path) -> bool {
+    let Some(below) = policy.data.iter().find_map(|data| folder.strip_prefix(data).ok()) else { return false };
+    let is_plain = |name: &str| name.is_ascii() && !name.starts_with('.') && !name.eq_ignore_ascii_case("node_modules");
+    let within = |folders: &[PathBuf]| folders.iter().any(|other| folder.starts_with(other));
+    below.iter().all(|name| name.to_str().is_some_and(is_plain)) && within(&policy.write) && !within(&policy.hidden)
 }
 
 /// Where `path` leads, which need not exist.
@@ -385,7 +404,7 @@ fn entry_of(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The same of a file or a folder that comes or goes, which a file of data may be where nothing else is changed.
+/// The same, and of a file of data where nothing else is changed.
 fn moved_entry(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
     let is_file = |path: &Path| fs::symlink_metadata(path).map_or(true, |found| found.is_file());
     match entry_of(policy, path) {

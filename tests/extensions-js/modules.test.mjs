@@ -55,7 +55,7 @@ same("assert and querystring", '(() => { try { assert.deepStrictEqual({ a: 1 }, 
 const inFolder = (code) => `(() => { const d = fs.mkdtempSync(path.join(${JSON.stringify(cwd)}, "t-")); return ${code}; })()`;
 same("fs",
   inFolder('(fs.writeFileSync(d + "/a", "héy"), fs.appendFileSync(d + "/a", "!"), [fs.readFileSync(d + "/a", "utf8"), fs.statSync(d + "/a").size, fs.statSync(d).isDirectory(), fs.existsSync(d + "/b")])'),
-  inFolder('(fs.mkdirSync(d + "/x/y", { recursive: true }), fs.writeFileSync(d + "/x/f", ""), [fs.readdirSync(d + "/x").sort(), fs.readdirSync(d, { withFileTypes: true }).map((e) => [e.name, e.isDirectory()]), fs.readdirSync(d, { recursive: true }).sort()])'),
+  inFolder('(fs.mkdirSync(d + "/x/y", { recursive: true }), fs.writeFileSync(d + "/x/f", ""), [fs.mkdirSync(d + "/z") ?? null, fs.mkdirSync(d + "/z", { recursive: true }) ?? null, fs.readdirSync(d + "/x").sort(), fs.readdirSync(d, { withFileTypes: true }).map((e) => [e.name, e.isDirectory()]), fs.readdirSync(d, { recursive: true }).sort()])'),
   inFolder('(fs.writeFileSync(d + "/a", "1"), fs.renameSync(d + "/a", d + "/b"), fs.copyFileSync(d + "/b", d + "/c"), fs.unlinkSync(d + "/b"), fs.cpSync(d, d + "2", { recursive: true }), fs.rmSync(d, { recursive: true }), [fs.readdirSync(d + "2"), fs.existsSync(d)])'),
   inFolder('(fs.symlinkSync("t", d + "/l"), [fs.lstatSync(d + "/l").isSymbolicLink(), fs.readlinkSync(d + "/l"), fs.statSync(d + "/l", { throwIfNoEntry: false }) ?? null])'),
   inFolder('["readFileSync", "readdirSync", "statSync", "unlinkSync", "accessSync", "rmdirSync"].map((call) => { try { fs[call](d + "/none"); } catch (e) { return [e.code, e.syscall, e instanceof Error, e.errno]; } })'),
@@ -260,7 +260,8 @@ test("skills are found as by the published package", async (t) => {
   const published = process.env.LEVAIN_PI_ORACLE && path.join(process.env.LEVAIN_PI_ORACLE, "dist/index.js");
   if (!published || !fs.existsSync(published)) return t.skip("no published package to compare with");
   const { loadSkills, loadSkillsFromDir } = await import(pathToFileURL(published));
-  const plain = (value) => JSON.parse(JSON.stringify(value));
+  // Newer ones let a skill be called something else than its folder.
+  const plain = (value) => JSON.parse(JSON.stringify({ ...value, diagnostics: value.diagnostics.filter(({ message }) => !message.includes("match parent directory")) }));
   assert.deepEqual(mine, plain(loadSkills(from)));
   const bare = { ...from, skillPaths: [path.join(agentDir, "skills")], includeDefaults: false };
   assert.deepEqual(await inner(`ca.loadSkills(${JSON.stringify(bare)})`), plain(loadSkills(bare)));

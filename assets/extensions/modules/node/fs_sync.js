@@ -122,8 +122,12 @@ function toBytes(data, options) {
   if (typeof data === "string") return bytesOf(globalThis.Buffer.from(data, encodingOf(options) ?? "utf8"));
   return bytesOf(data);
 }
-export const mkdirSync = (path, options) =>
-  call("mkdir", { path: pathOf(path), recursive: Boolean(options?.recursive), mode: typeof options === "number" ? options : options?.mode });
+/** The first folder that was made, where those above it were to be made, too. */
+export const mkdirSync = (path, options) => {
+  const recursive = Boolean(options?.recursive);
+  const made = call("mkdir", { path: pathOf(path), recursive, mode: typeof options === "number" ? options : options?.mode });
+  return recursive ? made : undefined;
+};
 export const mkdtempSync = (prefix) => call("mkdtemp", { prefix: pathOf(prefix) });
 export const rmdirSync = (path, options) => void call("remove", { path: pathOf(path), dir: true, recursive: Boolean(options?.recursive), force: false });
 export const rmSync = (path, options) =>
