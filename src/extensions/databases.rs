@@ -19,11 +19,12 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Databases that are open at once, at most, and those of them that are kept in memory.
+/// Databases of a thread that are open at once, at most, and of a process that are kept in memory.
 const MOST_OPEN: usize = 32;
 const MOST_IN_MEMORY: usize = 4;
 /// Bytes of one in memory, at most.
@@ -104,8 +105,29 @@ struct Now {
 #[derive(Debug)]
 struct Database {
     connection: Connection,
-    in_memory: bool,
+    /// Where it is one in memory.
+    _place: Option<Place>,
     now: Arc<Mutex<Now>>,
+}
+
+/// Those in memory that are open in this process: its threads share what `SQLite` may take, with levain's own records.
+static IN_MEMORY: AtomicUsize = AtomicUsize::new(0);
+
+/// The place of one among them.
+#[derive(Debug)]
+struct Place;
+
+impl Place {
+    fn take() -> Option<Self> {
+        let one_more = |open: usize| (open < MOST_IN_MEMORY).then_some(open + 1);
+        IN_MEMORY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        IN_MEMORY.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The databases that are open.
@@ -161,8 +183,8 @@ impl Databases {
         let asked = arguments.get("path").and_then(Plain::text).unwrap_or_default();
         let content = arguments.get("content");
         let in_memory = content.is_some() || matches!(asked, "" | ":memory:");
-        let so_many = self.open.values().filter(|other| other.in_memory).count();
-        if self.open.len() >= MOST_OPEN || in_memory && so_many >= MOST_IN_MEMORY {
+        let place = if in_memory { Place::take() } else { None };
+        if self.open.len() >= MOST_OPEN || in_memory && place.is_none() {
             let message = format!(
                 "at most {MOST_OPEN} databases are open at once, {MOST_IN_MEMORY} of them in memory; close one"
             );
@@ -199,7 +221,7 @@ impl Databases {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, quotes)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, quotes)?;
         self.last += 1;
-        self.open.insert(self.last, Database { connection, in_memory, now });
+        self.open.insert(self.last, Database { connection, _place: place, now });
         let path = path.map_or(Plain::Nothing, |path| Plain::Text(path.to_string_lossy().into_owned()));
         Ok(Plain::map([("id", whole_number(self.last)), ("path", path)]))
     }

@@ -23,15 +23,15 @@ export function findCutPoint(entries, startIndex, endIndex, keepRecentTokens) {
   let cut = places[0];
   let tokens = 0;
   for (let at = endIndex - 1; at >= startIndex; at--) {
-    if (entries[at].type !== "message") continue;
-    tokens += estimateTokens(entries[at].message);
-    if (tokens < keepRecentTokens) continue;
+    const own = sessionEntryToContextMessages(entries[at]).reduce((sum, message) => sum + estimateTokens(message), 0);
+    tokens += own;
+    if (own === 0 || tokens < keepRecentTokens) continue;
     // Of results that are too large by themselves the call is kept.
     cut = places.find((place) => place >= at) ?? places.at(-1);
     break;
   }
   // What says nothing to a model goes with what stands behind it.
-  while (cut > startIndex && !["compaction", "message"].includes(entries[cut - 1].type)) cut--;
+  while (cut > startIndex && sessionEntryToContextMessages(entries[cut - 1]).length === 0) cut--;
   const isWhole = beginsTurn(entries[cut]);
   const turn = isWhole ? -1 : findTurnStartIndex(entries, cut, startIndex);
   return { firstKeptEntryIndex: cut, turnStartIndex: turn, isSplitTurn: !isWhole && turn !== -1 };

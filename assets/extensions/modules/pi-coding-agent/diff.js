@@ -1,7 +1,7 @@
 // What differs between two texts, line by line.
 
 // Texts that differ in more lines are taken for replaced as a whole between what they begin and end with.
-const MOST_CHANGES = 2000;
+const MOST_CHANGES = 1000;
 
 /**
  * Lines that went and came, in order: `[mark, line]` with the mark ` `, `-` or `+`. Fewest changes (Myers, "An O(ND) Difference
@@ -20,34 +20,37 @@ function lineDiff(old, now) {
 function changes(a, b) {
   const whole = () => [...a.map((line) => ["-", line]), ...b.map((line) => ["+", line])];
   if (a.length === 0 || b.length === 0) return whole();
-  // How far each diagonal reaches after so many changes.
+  // How far each diagonal reaches after so many changes; that of `k` stands at `k + count`, and each second one is there.
   const reached = [];
-  let far = new Map([[1, 0]]);
-  for (let count = 0; ; count++) {
-    if (count > MOST_CHANGES) return whole();
-    const next = new Map(far);
+  for (let count = 0; count <= MOST_CHANGES; count++) {
+    const far = new Int32Array(2 * count + 1);
     for (let k = -count; k <= count; k += 2) {
-      let x = k === -count || (k !== count && (far.get(k - 1) ?? -1) < (far.get(k + 1) ?? -1)) ? far.get(k + 1) ?? 0 : (far.get(k - 1) ?? 0) + 1;
+      let x = count === 0 ? 0 : adds(reached[count - 1], count, k) ? at(reached[count - 1], count, k + 1) : at(reached[count - 1], count, k - 1) + 1;
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
-      next.set(k, x);
-      if (x >= a.length && x - k >= b.length) return wayBack(a, b, [...reached, next], count);
+      far[k + count] = x;
+      if (x >= a.length && x - k >= b.length) return wayBack(a, b, reached, count);
     }
-    reached.push(next);
-    far = next;
+    reached.push(far);
   }
+  return whole();
 }
 
-function wayBack(a, b, reached, changesLeft) {
+const at = (before, count, k) => before[k + count - 1];
+/** Whether the way to a diagonal comes by a line of the new text, from the round before. */
+const adds = (before, count, k) => k === -count || (k !== count && at(before, count, k - 1) < at(before, count, k + 1));
+
+function wayBack(a, b, reached, last) {
   const made = [];
   let [x, y] = [a.length, b.length];
-  for (let count = changesLeft; count > 0; count--) {
-    const far = reached[count - 1];
+  for (let count = last; count > 0; count--) {
+    const before = reached[count - 1];
     const k = x - y;
-    const adds = k === -count || (k !== count && (far.get(k - 1) ?? -1) < (far.get(k + 1) ?? -1));
-    const [fromX, fromY] = adds ? [far.get(k + 1) ?? 0, (far.get(k + 1) ?? 0) - (k + 1)] : [far.get(k - 1) ?? 0, (far.get(k - 1) ?? 0) - (k - 1)];
-    const [atX, atY] = adds ? [fromX, fromY + 1] : [fromX + 1, fromY];
+    const isNew = adds(before, count, k);
+    const fromX = isNew ? at(before, count, k + 1) : at(before, count, k - 1);
+    const fromY = fromX - (isNew ? k + 1 : k - 1);
+    const [atX, atY] = isNew ? [fromX, fromY + 1] : [fromX + 1, fromY];
     while (x > atX && y > atY) made.push([" ", (y--, a[--x])]);
-    made.push(adds ? ["+", b[atY - 1]] : ["-", a[atX - 1]]);
+    made.push(isNew ? ["+", b[atY - 1]] : ["-", a[atX - 1]]);
     [x, y] = [fromX, fromY];
   }
   while (x > 0 && y > 0) made.push([" ", (y--, a[--x])]);

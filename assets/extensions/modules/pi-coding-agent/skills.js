@@ -11,10 +11,9 @@ import { CONFIG_DIR_NAME, getAgentDir } from "./resources.js";
 const LONGEST_NAME = 64;
 const LONGEST_DESCRIPTION = 1024;
 
-function* mistakesOf(name, folder, description) {
+function* mistakesOf(name, description) {
   if (typeof description !== "string" || !description.trim()) yield "description is required";
   else if (description.length > LONGEST_DESCRIPTION) yield `description exceeds ${LONGEST_DESCRIPTION} characters (${description.length})`;
-  if (name !== folder) yield `name "${name}" does not match parent directory "${folder}"`;
   if (name.length > LONGEST_NAME) yield `name exceeds ${LONGEST_NAME} characters (${name.length})`;
   if (!/^[a-z0-9-]+$/.test(name)) yield "name contains invalid characters (must be lowercase a-z, 0-9, hyphens only)";
   if (/^-|-$/.test(name)) yield "name must not start or end with a hyphen";
@@ -39,7 +38,7 @@ function readSkill(path, source, found) {
     const baseDir = dirname(path);
     const { description } = frontmatter;
     const name = String(frontmatter.name || basename(baseDir));
-    found.diagnostics.push(...[...mistakesOf(name, basename(baseDir), description)].map((message) => warning(message, path)));
+    found.diagnostics.push(...[...mistakesOf(name, description)].map((message) => warning(message, path)));
     if (typeof description !== "string" || !description.trim()) return;
     const scope = source === "user" || source === "project" ? source : undefined;
     const sourceInfo = createSyntheticSourceInfo(path, { source: scope || source === "path" ? "local" : source, scope, baseDir });
