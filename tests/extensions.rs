@@ -42,6 +42,19 @@ impl Bench {
         Self { engine: Engine::start(settings).unwrap(), folder }
     }
 
+    /// In a folder that is there, with this policy.
+    fn within(folder: tempfile::TempDir, policy: Policy) -> Self {
+        let settings = Settings {
+            cwd: folder.path().to_owned(),
+            home: folder.path().to_owned(),
+            environment: Vec::new(),
+            limits: Limits::default(),
+            policy,
+            outside: None,
+        };
+        Self { engine: Engine::start(settings).unwrap(), folder }
+    }
+
     fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -713,15 +726,7 @@ fn files_are_changed_in_the_folders_of_the_policy_alone() {
         only_looks: false,
         looked_through: Vec::new(),
     };
-    let settings = Settings {
-        cwd: root.to_owned(),
-        home: root.to_owned(),
-        environment: Vec::new(),
-        limits: Limits::default(),
-        policy,
-        outside: None,
-    };
-    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let bench = Bench::within(folder, policy);
     let text = r"
 import fs from 'node:fs';
 const said = (work) => { try { const made = work(); return made === undefined ? 'done' : String(made); } catch (error) { return error.code ?? error.message; } };
@@ -816,15 +821,7 @@ fn settings_are_kept_where_extensions_lie_and_nothing_that_runs() {
         data: vec![root.join("open/guarded")],
         ..Policy::default()
     };
-    let settings = Settings {
-        cwd: root.to_owned(),
-        home: root.to_owned(),
-        environment: Vec::new(),
-        limits: Limits::default(),
-        policy,
-        outside: None,
-    };
-    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let bench = Bench::within(folder, policy);
     let text = r"
 import fs from 'node:fs';
 const said = (work) => { try { const made = work(); return made === undefined ? 'done' : String(made); } catch (error) { return error.code ?? error.message; } };
