@@ -181,13 +181,6 @@ fn headers_footers_and_widgets_stand_around_the_draft() {
         terminal.wait_gone(shown);
     }
     terminal.leave();
-    // They are there again with the thread, before anything is said in it.
-    let again = project.home.levain_in_terminal(&["--continue", "--model", &project.model]).size(100, 30).start();
-    for shown in ["header of 100", "footer of 100", "widget of 100", "status"] {
-        again.wait_for(shown);
-    }
-    again.leave();
-    project.home.wait_until_quiet();
 }
 
 #[test]

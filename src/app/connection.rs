@@ -39,8 +39,6 @@ pub(super) enum Reach {
     Find,
     /// Starting one if need be: a call waits there for the person.
     Host,
-    /// Starting one if that is possible: whoever only reads the thread need not hear why it is not.
-    HostIfPossible,
     /// Starting one if need be, then sending these commands with their numbers. The workbench hears the answers.
     Start(Vec<(u64, Command)>),
 }
@@ -56,7 +54,7 @@ impl Connection {
     ) -> Self {
         let (ready, sender) = watch::channel(None);
         let (id, offset) = (thread_id.clone(), Arc::new(AtomicU64::new(from_offset)));
-        let (shared, starts) = (Arc::clone(&offset), matches!(reach, Reach::Host | Reach::Start(_)));
+        let (shared, starts) = (Arc::clone(&offset), !matches!(reach, Reach::Find));
         let leaving = Arc::new(AtomicBool::new(false));
         let left = Arc::clone(&leaving);
         let (approvals, asked) = mpsc::channel(4);
@@ -187,15 +185,9 @@ impl Link {
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {
         match reach {
             Reach::Find => Ok(self.launcher.find(&self.thread_id, self.offset.load(Ordering::Relaxed)).await.ok()),
-            Reach::Host | Reach::HostIfPossible | Reach::Start(..) => {
+            Reach::Host | Reach::Start(..) => {
                 let client = self.launcher.reach(&self.thread_id, self.offset.load(Ordering::Relaxed)).await;
-                match (client, reach) {
-                    (Err(error), Reach::HostIfPossible) => {
-                        tracing::info!(thread = %self.thread_id, %error, "no worker for its extensions");
-                        Ok(None)
-                    }
-                    (client, _) => client.map(Some).map_err(|error| error.to_string()),
-                }
+                client.map(Some).map_err(|error| error.to_string())
             }
         }
     }

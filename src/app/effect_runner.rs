@@ -14,9 +14,7 @@ use super::{
 };
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::{
-    Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, ThreadKind, Tokens, Waiting,
-};
+use crate::domain::{Draft, Event, ForkPoint, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -241,7 +239,7 @@ impl EffectRunner {
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadPrompts => {
-                self.list(|setup| Message::Prompts(listing::prompts(setup), setup.extensions().some_may_run()));
+                self.list(|setup| Message::Prompts(listing::prompts(setup), !setup.extensions().found().is_empty()));
             }
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
@@ -437,23 +435,17 @@ impl EffectRunner {
 
     fn open(&mut self, thread_id: ThreadId) {
         let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
-        let (models, setup) = (self.models.clone(), Arc::clone(&self.setup));
+        let models = self.models.clone();
         self.reads.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
                 recover::mend(&layout, &id, SystemClock.now(), REPLAY);
-                let newest = newest(&layout, &id)?;
-                let reach = match &newest {
-                    newest if newest.asks() => Reach::Host,
-                    // What they show is there as soon as the thread is.
-                    newest if newest.is_talked_with() && setup.extensions().some_may_run() => Reach::HostIfPossible,
-                    _ => Reach::Find,
-                };
-                Ok::<_, StoreError>((newest, reach))
+                newest(&layout, &id)
             });
             match read.await {
-                Ok(Ok((newest, reach))) => {
+                Ok(Ok(newest)) => {
                     // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
+                    let reach = if newest.asks() { Reach::Host } else { Reach::Find };
                     let _ending = pages.send((thread_id.clone(), newest.page.end, reach)).await;
                     let _ending = messages.send(newest.opened(thread_id, &models)).await;
                 }
@@ -639,12 +631,6 @@ impl Newest {
     /// Whether a call waits for the person, of a thread of their own.
     fn asks(&self) -> bool {
         self.summary.waiting == Some(Waiting::Approval) && !self.elsewhere
-    }
-
-    /// Whether a person writes in it, here, and it goes on.
-    fn is_talked_with(&self) -> bool {
-        let Summary { kind, status, .. } = self.summary;
-        kind == ThreadKind::Interactive && !status.is_terminal() && !self.elsewhere
     }
 
     fn opened(self, thread_id: ThreadId, models: &Models) -> Message {

@@ -240,13 +240,6 @@ impl Extensions {
         self.flags.iter().filter_map(wrong).collect()
     }
 
-    /// Whether there is one that may run.
-    #[must_use]
-    pub fn some_may_run(&self) -> bool {
-        let (of_project, own): (Vec<_>, Vec<_>) = self.found().into_iter().partition(|one| one.of_project);
-        !own.is_empty() || (!of_project.is_empty() && self.are_trusted())
-    }
-
     /// Whether those of the project may run. Reads every file that can run there.
     #[must_use]
     pub fn are_trusted(&self) -> bool {
