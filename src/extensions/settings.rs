@@ -55,8 +55,8 @@ pub struct Policy {
     pub guarded: Vec<PathBuf>,
     /// A folder among the guarded ones in which anything is written: what belongs to the session.
     pub session: Option<PathBuf>,
-    /// Folders among the guarded ones where folders are made and files of data are written, though nothing that runs: where extensions lie, many
-    /// keep their settings beside themselves.
+    /// Folders among the guarded ones where folders are made and files of data are written, though nothing that runs: where
+    /// extensions lie, many keep their settings beside themselves.
     pub data: Vec<PathBuf>,
     /// Extensions are looked at: nothing is kept of what they do.
     pub only_looks: bool,
